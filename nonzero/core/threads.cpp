@@ -1,0 +1,56 @@
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+
+#include <omp.h>
+
+#include <nonzero/core/threads.hpp>
+
+namespace nz {
+
+int thread_count(int requested) { return requested > 0 ? requested : omp_get_max_threads(); }
+
+void parallel_tasks(std::int64_t count, int threads, const std::function<void(std::int64_t)>& task) {
+  std::atomic<std::int64_t> next{0};
+  std::mutex failure_mutex;
+  std::int64_t failed_task = count;
+  std::exception_ptr failure;
+
+  auto work = [&] {
+    for (std::int64_t i; (i = next.fetch_add(1)) < count;) {
+      try {
+        task(i);
+      } catch (...) {
+        next = count;
+        const std::lock_guard lock(failure_mutex);
+        if (i < failed_task) {
+          failed_task = i;
+          failure = std::current_exception();
+        }
+      }
+    }
+  };
+
+  const int workers = static_cast<int>(std::min<std::int64_t>(thread_count(threads), count));
+  if (workers <= 1) {
+    work();
+  } else {
+#pragma omp parallel num_threads(workers)
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void parallel_ranges(std::int64_t count, std::int64_t grain, int threads,
+                     const std::function<void(std::int64_t, std::int64_t)>& body) {
+  // A few ranges per thread even out uneven ones.
+  const std::int64_t wanted = std::int64_t{4} * thread_count(threads);
+  const std::int64_t ranges = std::clamp<std::int64_t>(count / std::max<std::int64_t>(grain, 1), 1, wanted);
+  parallel_tasks(ranges, threads, [&](std::int64_t r) {
+    // count * r could pass 2^63 only for counts past 2^50 or so.
+    body(count * r / ranges, count * (r + 1) / ranges);
+  });
+}
+
+}  // namespace nz

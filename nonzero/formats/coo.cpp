@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include <nonzero/formats/coo.hpp>
+#include <nonzero/formats/invariants.hpp>
+
+namespace nz {
+
+template <class V> void validate(const coo<V>& a) {
+  invariants::sizes_are_not_negative("coo", a.rows, a.cols);
+  invariants::length_is("coo", "row", a.row.size(), a.nnz());
+  invariants::within("coo", "row", a.row, a.rows);
+  invariants::never_falls("coo", "row", a.row);
+  invariants::length_is("coo", "col", a.col.size(), a.nnz());
+  invariants::within("coo", "col", a.col, a.cols);
+}
+
+template <class V> footprint footprint_of(const coo<V>& a) {
+  return {(a.row.size() + a.col.size()) * sizeof(index) + a.val.size() * sizeof(V), 0};
+}
+
+template <class V> footprint coo_footprint(const csr<V>& a) {
+  return {saturating_bytes(a.nnz(), 2 * sizeof(index) + sizeof(V)), 0};
+}
+
+template <class V> coo<V> to_coo(const csr<V>& a) {
+  coo<V> out{a.rows, a.cols, array<index>(a.col.size()), a.col, a.val};
+  for (index i = 0; i < a.rows; ++i)
+    std::fill(out.row.begin() + a.row_begin[i], out.row.begin() + a.row_begin[i + 1], i);
+  return out;
+}
+
+template <class V> csr<V> to_csr(const coo<V>& a) {
+  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), a.col, a.val};
+  for (const index i : a.row) ++out.row_begin[i + 1];
+  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
+  return out;
+}
+
+template void validate(const coo<float>&);
+template void validate(const coo<double>&);
+template footprint footprint_of(const coo<float>&);
+template footprint footprint_of(const coo<double>&);
+template footprint coo_footprint(const csr<float>&);
+template footprint coo_footprint(const csr<double>&);
+template coo<float> to_coo(const csr<float>&);
+template coo<double> to_coo(const csr<double>&);
+template csr<float> to_csr(const coo<float>&);
+template csr<double> to_csr(const coo<double>&);
+
+}  // namespace nz

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <nonzero/formats/csr.hpp>
+
+namespace nz {
+
+/// Coordinates: entry k is (row[k], col[k]) = val[k]. In row order; within a row in any order.
+template <class V> struct coo {
+  index rows = 0, cols = 0;  // >= 0
+  array<index> row;          // nnz long; 0 <= row < rows; never falls
+  array<index> col;          // nnz long; 0 <= col < cols
+  array<V> val;              // nnz long
+
+  offset nnz() const { return static_cast<offset>(val.size()); }
+};
+
+template <class V> void validate(const coo<V>& a);
+template <class V> footprint footprint_of(const coo<V>& a);
+
+template <class V> footprint coo_footprint(const csr<V>& a);
+template <class V> coo<V> to_coo(const csr<V>& a);
+template <class V> csr<V> to_csr(const coo<V>& a);
+
+}  // namespace nz

@@ -1,0 +1,51 @@
+#include <algorithm>
+
+#include <nonzero/formats/csr.hpp>
+#include <nonzero/formats/invariants.hpp>
+
+namespace nz {
+
+template <class V> void validate(const csr<V>& a) {
+  invariants::sizes_are_not_negative("csr", a.rows, a.cols);
+  invariants::length_is("csr", "row_begin", a.row_begin.size(), offset{a.rows} + 1);
+  invariants::begins_cover("csr", "row_begin", a.row_begin, static_cast<offset>(a.col.size()));
+  invariants::within("csr", "col", a.col, a.cols);
+  invariants::length_is("csr", "val", a.val.size(), a.nnz());
+}
+
+template <class V> footprint footprint_of(const csr<V>& a) {
+  return {a.row_begin.size() * sizeof(offset) + a.col.size() * sizeof(index) + a.val.size() * sizeof(V), 0};
+}
+
+template <class V> offset longest_row(const csr<V>& a) {
+  offset longest = 0;
+  for (index i = 0; i < a.rows; ++i) longest = std::max(longest, a.row_length(i));
+  return longest;
+}
+
+template <class V> csr<V> transpose(const csr<V>& a) {
+  csr<V> t{a.cols, a.rows, array<offset>(static_cast<std::size_t>(a.cols) + 1, 0), array<index>(a.col.size()),
+           array<V>(a.val.size())};
+  // Count one place late, so that filling moves each begin to its right place.
+  for (const index j : a.col)
+    if (j + 1 < a.cols) ++t.row_begin[j + 2];
+  for (index j = 2; j <= a.cols; ++j) t.row_begin[j] += t.row_begin[j - 1];
+  for (index i = 0; i < a.rows; ++i)
+    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+      const offset to = t.row_begin[a.col[k] + 1]++;
+      t.col[to] = i;
+      t.val[to] = a.val[k];
+    }
+  return t;
+}
+
+template void validate(const csr<float>&);
+template void validate(const csr<double>&);
+template footprint footprint_of(const csr<float>&);
+template footprint footprint_of(const csr<double>&);
+template offset longest_row(const csr<float>&);
+template offset longest_row(const csr<double>&);
+template csr<float> transpose(const csr<float>&);
+template csr<double> transpose(const csr<double>&);
+
+}  // namespace nz

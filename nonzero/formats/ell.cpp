@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <nonzero/formats/ell.hpp>
+#include <nonzero/formats/invariants.hpp>
+
+namespace nz {
+
+template <class V> void validate(const ell<V>& a) {
+  invariants::sizes_are_not_negative("ell", a.rows, a.cols);
+  if (a.width < 0) throw shape_error(fmt::format("ell: a width of {} is negative", a.width));
+  offset places = 0;
+  if (__builtin_mul_overflow(offset{a.rows}, a.width, &places))
+    throw shape_error(fmt::format("ell: {} rows of width {} pass 2^63 places", a.rows, a.width));
+  invariants::length_is("ell", "col", a.col.size(), places);
+  invariants::length_is("ell", "val", a.val.size(), places);
+  for (offset at = 0; at < places; ++at) {
+    const index j = a.col[at];
+    if (j != padding_column && (j < 0 || j >= a.cols))
+      throw shape_error(fmt::format("ell: col[{}] is {}, outside 0 to {}", at, j, a.cols - 1));
+    if (j == padding_column && a.val[at] != V{0})
+      throw shape_error(fmt::format("ell: padding at {} holds a value", at));
+    if (j != padding_column && at >= a.rows && a.col[at - a.rows] == padding_column)
+      throw shape_error(fmt::format("ell: row {} has an entry after its padding", at % a.rows));
+  }
+}
+
+template <class V> footprint footprint_of(const ell<V>& a) {
+  const auto padding = static_cast<std::uint64_t>(std::count(a.col.begin(), a.col.end(), padding_column));
+  return {a.col.size() * sizeof(index) + a.val.size() * sizeof(V), padding * (sizeof(index) + sizeof(V))};
+}
+
+template <class V> footprint ell_footprint_of_width(const csr<V>& a, offset width) {
+  // The width is at most 2^63 only in theory: rows are under 2^31 and so is the longest row of a real matrix.
+  const std::uint64_t places = saturating_bytes(a.rows, width);
+  std::uint64_t entries = 0;
+  for (index i = 0; i < a.rows; ++i) entries += std::min(a.row_length(i), width);
+  constexpr std::uint64_t size = sizeof(index) + sizeof(V);
+  return {saturating_bytes(places, size), saturating_bytes(places - entries, size)};
+}
+
+template <class V> footprint ell_footprint(const csr<V>& a) {
+  return ell_footprint_of_width(a, longest_row(a));
+}
+
+template <class V> ell<V> to_ell_of_width(const csr<V>& a, offset width) {
+  const auto places = static_cast<std::size_t>(a.rows * width);
+  ell<V> out{a.rows, a.cols, width, array<index>(places, padding_column), array<V>(places, V{0})};
+  for (index i = 0; i < a.rows; ++i) {
+    const offset length = std::min(a.row_length(i), width);
+    for (offset k = 0; k < length; ++k) {
+      out.col[k * a.rows + i] = a.col[a.row_begin[i] + k];
+      out.val[k * a.rows + i] = a.val[a.row_begin[i] + k];
+    }
+  }
+  return out;
+}
+
+template <class V> ell<V> to_ell(const csr<V>& a, padding_budget budget) {
+  require_within_budget("ell", ell_footprint(a), footprint_of(a), budget);
+  return to_ell_of_width(a, longest_row(a));
+}
+
+template <class V> csr<V> to_csr(const ell<V>& a) {
+  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
+  for (offset at = 0; at < a.width * a.rows; ++at)
+    if (a.col[at] != padding_column) ++out.row_begin[at % a.rows + 1];
+  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
+  out.col.resize(out.nnz());
+  out.val.resize(out.nnz());
+  for (index i = 0; i < a.rows; ++i)
+    for (offset k = 0; k < out.row_length(i); ++k) {
+      out.col[out.row_begin[i] + k] = a.col[k * a.rows + i];
+      out.val[out.row_begin[i] + k] = a.val[k * a.rows + i];
+    }
+  return out;
+}
+
+template void validate(const ell<float>&);
+template void validate(const ell<double>&);
+template footprint footprint_of(const ell<float>&);
+template footprint footprint_of(const ell<double>&);
+template footprint ell_footprint(const csr<float>&);
+template footprint ell_footprint(const csr<double>&);
+template footprint ell_footprint_of_width(const csr<float>&, offset);
+template footprint ell_footprint_of_width(const csr<double>&, offset);
+template ell<float> to_ell(const csr<float>&, padding_budget);
+template ell<double> to_ell(const csr<double>&, padding_budget);
+template ell<float> to_ell_of_width(const csr<float>&, offset);
+template ell<double> to_ell_of_width(const csr<double>&, offset);
+template csr<float> to_csr(const ell<float>&);
+template csr<double> to_csr(const ell<double>&);
+
+}  // namespace nz

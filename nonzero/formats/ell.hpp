@@ -1,0 +1,32 @@
+#pragma once
+
+#include <nonzero/formats/csr.hpp>
+
+namespace nz {
+
+/// The column of a place that holds no entry. Kernels must skip it: 0 * x would turn an infinite x into NaN.
+inline constexpr index padding_column = -1;
+
+/// ELLPACK: every row has `width` places, stored column-major, so that neighbouring rows' k-th entries are
+/// neighbours in memory: entry k of row i is at k*rows + i. A row's entries come first, padding after them.
+template <class V> struct ell {
+  index rows = 0, cols = 0;  // >= 0
+  offset width = 0;          // >= 0
+  array<index> col;  // rows*width long; 0 <= col < cols, or padding_column from some k to the row's end
+  array<V> val;      // rows*width long; 0 at padding
+};
+
+template <class V> void validate(const ell<V>& a);
+template <class V> footprint footprint_of(const ell<V>& a);
+
+template <class V> footprint ell_footprint(const csr<V>& a);
+/// As wide as the longest row. Throws `unsupported` where padding would break the budget.
+template <class V> ell<V> to_ell(const csr<V>& a, padding_budget budget = {});
+template <class V> csr<V> to_csr(const ell<V>& a);
+
+/// The first `width` entries of each row, and no more: what HYB keeps in its ELL part. Checks no budget.
+template <class V> ell<V> to_ell_of_width(const csr<V>& a, offset width);
+/// The footprint of that.
+template <class V> footprint ell_footprint_of_width(const csr<V>& a, offset width);
+
+}  // namespace nz

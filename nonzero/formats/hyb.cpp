@@ -1,0 +1,88 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <nonzero/formats/hyb.hpp>
+
+namespace nz {
+
+template <class V> offset default_hyb_width(const csr<V>& a) {
+  if (a.rows == 0) return 0;
+  array<offset> length(a.rows);
+  for (index i = 0; i < a.rows; ++i) length[i] = a.row_length(i);
+  // In falling order, `needed` rows have at least as many entries as the needed-th of them.
+  const index needed = std::max(1, a.rows / 3 + (a.rows % 3 != 0));
+  std::nth_element(length.begin(), length.begin() + (needed - 1), length.end(), std::greater<>());
+  return length[needed - 1];
+}
+
+template <class V> void validate(const hyb<V>& a) {
+  validate(a.regular);
+  validate(a.rest);
+  if (a.rest.rows != a.regular.rows || a.rest.cols != a.regular.cols)
+    throw shape_error(fmt::format("hyb: the ell part is {} x {} but the coo part {} x {}", a.regular.rows,
+                                  a.regular.cols, a.rest.rows, a.rest.cols));
+  for (const index i : a.rest.row)
+    if (a.regular.width > 0 && a.regular.col[(a.regular.width - 1) * a.rows() + i] == padding_column)
+      throw shape_error(
+          fmt::format("hyb: row {} has entries in the coo part but padding in the ell part", i));
+}
+
+template <class V> footprint footprint_of(const hyb<V>& a) {
+  const footprint regular = footprint_of(a.regular);
+  return {regular.bytes + footprint_of(a.rest).bytes, regular.padding_bytes};
+}
+
+template <class V> footprint hyb_footprint(const csr<V>& a, offset width) {
+  if (width < 0) width = default_hyb_width(a);
+  footprint out = ell_footprint_of_width(a, width);
+  std::uint64_t rest = 0;
+  for (index i = 0; i < a.rows; ++i) rest += std::max<offset>(a.row_length(i) - width, 0);
+  if (__builtin_add_overflow(out.bytes, rest * (2 * sizeof(index) + sizeof(V)), &out.bytes))
+    out.bytes = static_cast<std::uint64_t>(-1);
+  return out;
+}
+
+template <class V> hyb<V> to_hyb(const csr<V>& a, offset width, padding_budget budget) {
+  if (width < 0) width = default_hyb_width(a);
+  require_within_budget("hyb", hyb_footprint(a, width), footprint_of(a), budget);
+  hyb<V> out{to_ell_of_width(a, width), {a.rows, a.cols, {}, {}, {}}};
+  for (index i = 0; i < a.rows; ++i)
+    for (offset k = a.row_begin[i] + width; k < a.row_begin[i + 1]; ++k) {
+      out.rest.row.push_back(i);
+      out.rest.col.push_back(a.col[k]);
+      out.rest.val.push_back(a.val[k]);
+    }
+  return out;
+}
+
+template <class V> csr<V> to_csr(const hyb<V>& a) {
+  const csr<V> first = to_csr(a.regular), rest = to_csr(a.rest);
+  csr<V> out{a.rows(), a.cols(), array<offset>(first.row_begin.size()), {}, {}};
+  for (std::size_t i = 0; i < out.row_begin.size(); ++i)
+    out.row_begin[i] = first.row_begin[i] + rest.row_begin[i];
+  out.col.reserve(out.nnz());
+  out.val.reserve(out.nnz());
+  for (index i = 0; i < out.rows; ++i)
+    for (const csr<V>* part : {&first, &rest}) {
+      const offset begin = part->row_begin[i], end = part->row_begin[i + 1];
+      out.col.insert(out.col.end(), part->col.begin() + begin, part->col.begin() + end);
+      out.val.insert(out.val.end(), part->val.begin() + begin, part->val.begin() + end);
+    }
+  return out;
+}
+
+template offset default_hyb_width(const csr<float>&);
+template offset default_hyb_width(const csr<double>&);
+template void validate(const hyb<float>&);
+template void validate(const hyb<double>&);
+template footprint footprint_of(const hyb<float>&);
+template footprint footprint_of(const hyb<double>&);
+template footprint hyb_footprint(const csr<float>&, offset);
+template footprint hyb_footprint(const csr<double>&, offset);
+template hyb<float> to_hyb(const csr<float>&, offset, padding_budget);
+template hyb<double> to_hyb(const csr<double>&, offset, padding_budget);
+template csr<float> to_csr(const hyb<float>&);
+template csr<double> to_csr(const hyb<double>&);
+
+}  // namespace nz

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <nonzero/formats/csr.hpp>
+
+namespace nz {
+
+/// Jagged diagonal storage: CSR with the rows sorted by length, longest first, so that neighbouring threads
+/// have about equal work. Place p holds row row[p]; it owns the entries [row_begin[p], row_begin[p+1]).
+template <class V> struct jds {
+  index rows = 0, cols = 0;    // >= 0
+  array<index> row;            // rows long; a permutation; equal lengths keep the order of the matrix
+  array<offset> row_begin{0};  // rows+1 long; starts at 0, ends at nnz, never falls, by steps that never grow
+  array<index> col;            // nnz long; 0 <= col < cols
+  array<V> val;                // nnz long
+
+  offset nnz() const { return row_begin.back(); }
+};
+
+template <class V> void validate(const jds<V>& a);
+template <class V> footprint footprint_of(const jds<V>& a);
+
+template <class V> footprint jds_footprint(const csr<V>& a);
+template <class V> jds<V> to_jds(const csr<V>& a);
+template <class V> csr<V> to_csr(const jds<V>& a);
+
+/// The rows of `a`, longest first; rows of equal length in the order of the matrix.
+template <class V> array<index> rows_by_falling_length(const csr<V>& a);
+
+}  // namespace nz

@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <nonzero/formats/invariants.hpp>
+#include <nonzero/formats/jds.hpp>
+#include <nonzero/formats/tjds.hpp>
+
+namespace nz {
+namespace {
+
+// How many entries place p has: the diagonals that reach it. They never grow, so the first that does not ends
+// it.
+template <class V> offset length_of_place(const tjds<V>& a, index p) {
+  offset low = 0, high = a.width();
+  while (low < high) {
+    const offset k = (low + high) / 2;
+    if (a.diagonal_begin[k + 1] - a.diagonal_begin[k] > p)
+      low = k + 1;
+    else
+      high = k;
+  }
+  return low;
+}
+
+}  // namespace
+
+template <class V> void validate(const tjds<V>& a) {
+  invariants::sizes_are_not_negative("tjds", a.rows, a.cols);
+  invariants::length_is("tjds", "row", a.row.size(), a.rows);
+  invariants::is_permutation("tjds", "row", a.row);
+  invariants::begins_cover("tjds", "diagonal_begin", a.diagonal_begin, static_cast<offset>(a.col.size()));
+  offset longest = a.rows;
+  for (offset k = 0; k < a.width(); ++k) {
+    const offset length = a.diagonal_begin[k + 1] - a.diagonal_begin[k];
+    if (length < 1 || length > longest)
+      throw shape_error(fmt::format("tjds: diagonal {} is {} long, outside 1 to {}", k, length, longest));
+    longest = length;
+  }
+  for (index p = 1; p < a.rows; ++p)
+    if (a.row[p] < a.row[p - 1] && length_of_place(a, p) == length_of_place(a, p - 1))
+      throw shape_error(
+          fmt::format("tjds: rows {} and {} are equally long but out of order", a.row[p - 1], a.row[p]));
+  invariants::within("tjds", "col", a.col, a.cols);
+  invariants::length_is("tjds", "val", a.val.size(), a.nnz());
+}
+
+template <class V> footprint footprint_of(const tjds<V>& a) {
+  return {(a.row.size() + a.col.size()) * sizeof(index) + a.diagonal_begin.size() * sizeof(offset) +
+              a.val.size() * sizeof(V),
+          0};
+}
+
+template <class V> footprint tjds_footprint(const csr<V>& a) {
+  return {
+      a.rows * sizeof(index) + (longest_row(a) + 1) * sizeof(offset) + a.nnz() * (sizeof(index) + sizeof(V)),
+      0};
+}
+
+template <class V> tjds<V> to_tjds(const csr<V>& a) {
+  tjds<V> out{a.rows,
+              a.cols,
+              rows_by_falling_length(a),
+              array<offset>(longest_row(a) + 1, 0),
+              array<index>(a.col.size()),
+              array<V>(a.val.size())};
+  // Diagonal k reaches the places whose rows are longer than k; lengths fall, so they are the first so many.
+  index places = a.rows;
+  for (offset k = 0; k < out.width(); ++k) {
+    while (places > 0 && a.row_length(out.row[places - 1]) <= k) --places;
+    const offset begin = out.diagonal_begin[k];
+    for (index p = 0; p < places; ++p) {
+      out.col[begin + p] = a.col[a.row_begin[out.row[p]] + k];
+      out.val[begin + p] = a.val[a.row_begin[out.row[p]] + k];
+    }
+    out.diagonal_begin[k + 1] = begin + places;
+  }
+  return out;
+}
+
+template <class V> csr<V> to_csr(const tjds<V>& a) {
+  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0),
+             array<index>(a.col.size()), array<V>(a.val.size())};
+  for (index p = 0; p < a.rows; ++p) out.row_begin[a.row[p] + 1] = length_of_place(a, p);
+  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
+  for (index p = 0; p < a.rows; ++p) {
+    const index i = a.row[p];
+    for (offset k = 0; k < out.row_length(i); ++k) {
+      out.col[out.row_begin[i] + k] = a.col[a.diagonal_begin[k] + p];
+      out.val[out.row_begin[i] + k] = a.val[a.diagonal_begin[k] + p];
+    }
+  }
+  return out;
+}
+
+template void validate(const tjds<float>&);
+template void validate(const tjds<double>&);
+template footprint footprint_of(const tjds<float>&);
+template footprint footprint_of(const tjds<double>&);
+template footprint tjds_footprint(const csr<float>&);
+template footprint tjds_footprint(const csr<double>&);
+template tjds<float> to_tjds(const csr<float>&);
+template tjds<double> to_tjds(const csr<double>&);
+template csr<float> to_csr(const tjds<float>&);
+template csr<double> to_csr(const tjds<double>&);
+
+}  // namespace nz

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <nonzero/formats/csr.hpp>
+
+namespace nz {
+
+/// Transposed JDS: the rows sorted as in JDS, then stored by jagged diagonals: first the first entry of every
+/// row, then every second entry, and so on. Neighbouring rows' k-th entries are neighbours in memory, as in
+/// ELL, without its padding. Entry k of place p (which holds row row[p]) is at diagonal_begin[k] + p.
+template <class V> struct tjds {
+  index rows = 0, cols = 0;         // >= 0
+  array<index> row;                 // rows long; a permutation; equal lengths keep the order of the matrix
+  array<offset> diagonal_begin{0};  // starts at 0, ends at nnz, by steps of 1 to rows that never grow
+  array<index> col;                 // nnz long; 0 <= col < cols
+  array<V> val;                     // nnz long
+
+  offset nnz() const { return diagonal_begin.back(); }
+  /// The number of diagonals: the length of the longest row.
+  offset width() const { return static_cast<offset>(diagonal_begin.size()) - 1; }
+};
+
+template <class V> void validate(const tjds<V>& a);
+template <class V> footprint footprint_of(const tjds<V>& a);
+
+template <class V> footprint tjds_footprint(const csr<V>& a);
+template <class V> tjds<V> to_tjds(const csr<V>& a);
+template <class V> csr<V> to_csr(const tjds<V>& a);
+
+}  // namespace nz

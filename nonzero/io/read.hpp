@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+
+#include <nonzero/formats/csr.hpp>
+#include <nonzero/io/read_options.hpp>
+
+namespace nz {
+
+/// Reads a matrix from a file, by what it holds rather than what it is called: Matrix Market text, the same
+/// compressed (.mtx.gz), a SuiteSparse .tar.gz with one .mtx in it, or a SciPy .npz.
+template <class V> csr<V> read(const std::filesystem::path& path, const read_options& options = {});
+
+/// Writes a matrix by the name's ending: .mtx or .npz; `unsupported` for others.
+template <class V> void write(const std::filesystem::path& path, const csr<V>& a);
+
+}  // namespace nz

@@ -1,0 +1,18 @@
+#pragma once
+
+/// Nonzero: y = alpha * A x + beta * y for sparse A. This is the one header most programs include.
+
+#include <nonzero/core/array.hpp>
+#include <nonzero/core/errors.hpp>
+#include <nonzero/core/types.hpp>
+#include <nonzero/formats/coo.hpp>
+#include <nonzero/formats/csr.hpp>
+#include <nonzero/formats/ell.hpp>
+#include <nonzero/formats/hyb.hpp>
+#include <nonzero/formats/jds.hpp>
+#include <nonzero/formats/tjds.hpp>
+#include <nonzero/io/generate.hpp>
+#include <nonzero/io/matrix_market.hpp>
+#include <nonzero/io/npz.hpp>
+#include <nonzero/io/read.hpp>
+#include <nonzero/plan/kernels.hpp>

@@ -1,0 +1,88 @@
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nonzero/plan/kernels.hpp>
+#include <nonzero/reference/multiply.hpp>
+
+namespace nz {
+namespace {
+
+/// A kernel of reference/: a format and its serial multiply.
+template <class V, class Format> class serial final : public prepared_matrix<V> {
+ public:
+  explicit serial(Format a) : a_(std::move(a)) {}
+  void multiply(V alpha, std::span<const V> x, V beta, std::span<V> y) const override {
+    reference::multiply(alpha, a_, x, beta, y);
+  }
+  footprint storage() const override { return footprint_of(a_); }
+
+ private:
+  Format a_;
+};
+
+/// Turns a conversion, called with a CSR matrix and a budget, into a table's prepare function.
+template <class V, auto Convert>
+std::unique_ptr<prepared_matrix<V>> prepare_serial(const csr<V>& a, padding_budget budget) {
+  auto converted = Convert(a, budget);
+  return std::make_unique<serial<V, decltype(converted)>>(std::move(converted));
+}
+
+template <auto Convert> constexpr kernel_row serial_row(std::string_view name, std::string_view format) {
+  return {name,
+          format,
+          "cpu",
+          true,
+          "one thread, one row after the other: the reference",
+          prepare_serial<float, Convert>,
+          prepare_serial<double, Convert>};
+}
+
+constexpr auto as_csr = [](const auto& a, padding_budget) { return a; };
+constexpr auto as_coo = [](const auto& a, padding_budget) { return to_coo(a); };
+constexpr auto as_ell = [](const auto& a, padding_budget budget) { return to_ell(a, budget); };
+constexpr auto as_hyb = [](const auto& a, padding_budget budget) { return to_hyb(a, -1, budget); };
+constexpr auto as_jds = [](const auto& a, padding_budget) { return to_jds(a); };
+constexpr auto as_tjds = [](const auto& a, padding_budget) { return to_tjds(a); };
+
+constexpr kernel_row kernel_table[] = {
+    serial_row<as_csr>("csr_serial", "csr"), serial_row<as_coo>("coo_serial", "coo"),
+    serial_row<as_ell>("ell_serial", "ell"), serial_row<as_hyb>("hyb_serial", "hyb"),
+    serial_row<as_jds>("jds_serial", "jds"), serial_row<as_tjds>("tjds_serial", "tjds"),
+};
+
+template <auto Footprint> constexpr format_row row(std::string_view name, std::string_view summary) {
+  return {name, summary, [](const csr<float>& a) { return Footprint(a); },
+          [](const csr<double>& a) { return Footprint(a); }};
+}
+
+constexpr format_row format_table[] = {
+    row<[](const auto& a) { return footprint_of(a); }>("csr",
+                                                       "compressed sparse rows: each row's entries together"),
+    row<[](const auto& a) { return coo_footprint(a); }>("coo",
+                                                        "coordinates: row, column and value of each entry"),
+    row<[](const auto& a) { return ell_footprint(a); }>(
+        "ell", "every row padded to the longest, stored column by column"),
+    row<[](const auto& a) { return hyb_footprint(a); }>(
+        "hyb", "ell for the first entries of each row, coo for the rest"),
+    row<[](const auto& a) { return jds_footprint(a); }>("jds",
+                                                        "csr with the rows sorted by length, longest first"),
+    row<[](const auto& a) { return tjds_footprint(a); }>("tjds", "jds stored column by column: no padding"),
+};
+
+}  // namespace
+
+std::span<const format_row> formats() { return format_table; }
+std::span<const kernel_row> kernels() { return kernel_table; }
+
+const kernel_row& find_kernel(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const kernel_row& kernel : kernel_table) {
+    if (kernel.name == name) return kernel;
+    names.push_back(kernel.name);
+  }
+  throw unsupported(fmt::format("there is no kernel '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace nz

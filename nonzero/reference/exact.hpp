@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <nonzero/formats/csr.hpp>
+
+namespace nz::reference {
+
+/// y = alpha * A x + beta * y in long double, and for each row how far a result in V may honestly be from it.
+struct exact_product {
+  std::vector<long double> y;
+  std::vector<long double> bound;  // (n + 4) * eps * (|alpha| sum |a||x| + |beta||y|), n the row's entries
+
+  /// How many times row i's bound `computed` is away from the exact value: right when <= 1. NaN where NaN is
+  /// due, and the same infinity where that is due, count as 0; anything else not finite as infinity.
+  long double error_in_bounds(index i, long double computed) const;
+};
+
+/// With beta = 0, y is never read. Independent of the formats' own multiplies.
+template <class V>
+exact_product multiply_exactly(V alpha, const csr<V>& a, std::span<const V> x, V beta, std::span<const V> y);
+
+/// The largest error_in_bounds over all rows; 0 for a matrix without rows.
+template <class V> long double largest_error(const exact_product& exact, std::span<const V> computed);
+
+}  // namespace nz::reference

@@ -1,0 +1,83 @@
+#include <nonzero/core/epilogue.hpp>
+#include <nonzero/core/shapes.hpp>
+#include <nonzero/reference/multiply.hpp>
+
+namespace nz::reference {
+
+template <class V> void multiply(V alpha, const csr<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  require_vectors_fit(a.rows, a.cols, x.size(), y.size());
+  const scale_and_add<V> finish{alpha, beta};
+  for (index i = 0; i < a.rows; ++i) {
+    V sum = 0;
+    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) sum += a.val[k] * x[a.col[k]];
+    finish(sum, y[i]);
+  }
+}
+
+template <class V> void multiply(V alpha, const coo<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  require_vectors_fit(a.rows, a.cols, x.size(), y.size());
+  const scale_and_add<V> finish{alpha, beta};
+  // Entries are in row order: the row that is being summed is finished when the next one begins.
+  offset k = 0;
+  for (index i = 0; i < a.rows; ++i) {
+    V sum = 0;
+    for (; k < a.nnz() && a.row[k] == i; ++k) sum += a.val[k] * x[a.col[k]];
+    finish(sum, y[i]);
+  }
+}
+
+template <class V> void multiply(V alpha, const ell<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  require_vectors_fit(a.rows, a.cols, x.size(), y.size());
+  const scale_and_add<V> finish{alpha, beta};
+  for (index i = 0; i < a.rows; ++i) {
+    V sum = 0;
+    for (offset k = 0; k < a.width; ++k) {
+      const offset at = k * a.rows + i;
+      if (a.col[at] == padding_column) break;
+      sum += a.val[at] * x[a.col[at]];
+    }
+    finish(sum, y[i]);
+  }
+}
+
+template <class V> void multiply(V alpha, const hyb<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  multiply(alpha, a.regular, x, beta, y);
+  for (offset k = 0; k < a.rest.nnz(); ++k) y[a.rest.row[k]] += alpha * a.rest.val[k] * x[a.rest.col[k]];
+}
+
+template <class V> void multiply(V alpha, const jds<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  require_vectors_fit(a.rows, a.cols, x.size(), y.size());
+  const scale_and_add<V> finish{alpha, beta};
+  for (index p = 0; p < a.rows; ++p) {
+    V sum = 0;
+    for (offset k = a.row_begin[p]; k < a.row_begin[p + 1]; ++k) sum += a.val[k] * x[a.col[k]];
+    finish(sum, y[a.row[p]]);
+  }
+}
+
+template <class V> void multiply(V alpha, const tjds<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  require_vectors_fit(a.rows, a.cols, x.size(), y.size());
+  const scale_and_add<V> finish{alpha, beta};
+  for (index p = 0; p < a.rows; ++p) {
+    V sum = 0;
+    // Diagonals never grow: the first that does not reach place p ends its row.
+    for (offset k = 0; k < a.width() && a.diagonal_begin[k] + p < a.diagonal_begin[k + 1]; ++k)
+      sum += a.val[a.diagonal_begin[k] + p] * x[a.col[a.diagonal_begin[k] + p]];
+    finish(sum, y[a.row[p]]);
+  }
+}
+
+template void multiply(float, const csr<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const csr<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const coo<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const coo<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const ell<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const ell<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const hyb<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const hyb<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const jds<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const jds<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const tjds<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const tjds<double>&, std::span<const double>, double, std::span<double>);
+
+}  // namespace nz::reference

@@ -14,6 +14,7 @@
 
 #include "commands.hpp"
 #include "failures.hpp"
+#include "format_cost.hpp"
 #include "matrix_argument.hpp"
 #include "output.hpp"
 #include "table.hpp"
@@ -34,8 +35,9 @@ struct check_options {
 struct result {
   const kernel_row* kernel = nullptr;
   footprint size = {};
-  long double error = 0;  // the largest, in units of the bound; right when <= 1
-  std::string refusal;    // why the format cannot be had; empty: it can
+  long double error = 0;      // the largest, in units of the bound; right when <= 1
+  std::string refusal;        // why the kernel cannot be had; empty: it can
+  bool is_too_large = false;  // refused because its format would be mostly padding
 
   bool is_refused() const { return !refusal.empty(); }
   bool is_wrong() const { return !(error <= 1); }  // NaN is wrong too
@@ -83,6 +85,12 @@ result check_kernel(const kernel_row& kernel, const csr<V>& a, const std::vector
     prepared = kernel.prepare(a);
   } catch (const unsupported& e) {
     out.refusal = e.what();
+    for (const format_row& format : formats())
+      if (format.name == kernel.format) {
+        const format_cost cost = find_cost(format, a);
+        out.size = cost.size;
+        out.is_too_large = cost.refusal.has_value();
+      }
     return out;
   }
   out.size = prepared->storage();
@@ -94,6 +102,11 @@ result check_kernel(const kernel_row& kernel, const csr<V>& a, const std::vector
   return out;
 }
 
+std::string verdict_text(const result& r) {
+  if (r.is_refused()) return r.is_too_large ? refusal_text() : yellow("refused: ") + r.refusal;
+  return r.is_wrong() ? red("WRONG") : green("ok");
+}
+
 std::string result_text(const std::vector<result>& results, offset entries) {
   table out({{"kernel"},
              {"format"},
@@ -103,16 +116,9 @@ std::string result_text(const std::vector<result>& results, offset entries) {
              {"error/bound", table::side::right},
              {""}});
   for (const result& r : results) {
-    if (r.is_refused()) {
-      out.add({std::string(r.kernel->name), std::string(r.kernel->format), "–", "–", "–", "–",
-               yellow("refused") + " " + faint(r.refusal.substr(0, r.refusal.find(':')))});
-      continue;
-    }
-    out.add(
-        {std::string(r.kernel->name), std::string(r.kernel->format), format_bytes(r.size.bytes),
-         per_entry_text(r.size.bytes, entries), padding_text(r.size),
-         fmt::format("{:.1f} %", bytes == 0 ? 0 : 100 * static_cast<double>(r.size.padding_bytes) / bytes),
-         fmt::format("{:.3f}", static_cast<double>(r.error)), r.is_wrong() ? red("WRONG") : green("ok")});
+    out.add({std::string(r.kernel->name), std::string(r.kernel->format), format_bytes(r.size.bytes),
+             per_entry_text(r.size, entries), padding_text(r.size),
+             r.is_refused() ? "–" : fmt::format("{:.3f}", static_cast<double>(r.error)), verdict_text(r)});
   }
   return out.text();
 }
@@ -121,13 +127,12 @@ ordered_json as_json(const std::vector<result>& results) {
   ordered_json out = ordered_json::array();
   for (const result& r : results) {
     ordered_json row = {{"kernel", r.kernel->name}, {"format", r.kernel->format}, {"verdict", r.verdict()}};
-    if (r.is_refused()) {
+    row["bytes"] = r.size.bytes;
+    row["padding_bytes"] = r.size.padding_bytes;
+    if (r.is_refused())
       row["why"] = r.refusal;
-    } else {
-      row["bytes"] = r.size.bytes;
-      row["padding_bytes"] = r.size.padding_bytes;
+    else
       row["error_in_bounds"] = static_cast<double>(r.error);
-    }
     out.push_back(std::move(row));
   }
   return out;
@@ -175,12 +180,11 @@ void run(const check_options& options) {
     print_json(json);
   else if (total.wrong == 0)
     print(fmt::format(
-        "{} products checked against the exact ones: all within the error bound{}\n",
-        total.results - total.refused,
+        "{} results, all within the error bound of the exact product{}\n", total.results - total.refused,
         total.refused > 0 ? fmt::format("; {} refused for too much padding", total.refused) : ""));
   if (total.wrong > 0)
     throw failed_run(
-        fmt::format("check: {} of {} products are wrong", total.wrong, total.results - total.refused));
+        fmt::format("check: {} of {} results are wrong", total.wrong, total.results - total.refused));
 }
 
 }  // namespace
@@ -189,12 +193,11 @@ void add_check(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("check", "Multiply with every kernel, and compare with the exact product");
   auto options = std::make_shared<check_options>();
-  command->add_option("matrices", options->matrices, "Files or generators; a few generated ones if not given")
-      ->type_name("");
-  command->add_option("--precision", options->precision, "float, double or both")
+  command->add_option("MATRIX", options->matrices, "Files or generators; a few generated ones if not given")
+      ->option_text(" ");
+  command->add_option("--precision", options->precision, "What the values are held in (double)")
       ->check(CLI::IsMember({"float", "double", "both"}))
-      ->type_name("TYPE")
-      ->capture_default_str();
+      ->option_text("float|double|both");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       R"(Each kernel computes alpha A x + beta y for random x and y and three pairs of factors, one with

@@ -25,10 +25,10 @@ void add_convert(CLI::App& app) {
   auto options = std::make_shared<convert_options>();
   options->matrix.add_to(*command);
   command
-      ->add_option("out", options->output.name,
+      ->add_option("OUT", options->output.name,
                    "A file ending in .mtx or .npz, or - for text on standard output")
       ->required()
-      ->type_name("");
+      ->option_text(" ");
   options->output.add_to(*command);
   command->footer(
       R"(Duplicates are summed and symmetric files written in full. The file is whole or not there: an old

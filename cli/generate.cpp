@@ -53,21 +53,30 @@ Examples:
   return out;
 }
 
+/// CLI11 would write one positional, twice.
+class usage_formatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: nz generate [OPTIONS] KIND [SIZE...] OUT\n";
+  }
+};
+
 }  // namespace
 
 void add_generate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "Make a matrix by rule: grids, bands, random graphs");
   auto options = std::make_shared<generate_options>();
   command
-      ->add_option("words", options->words, "KIND, its sizes, and the file to write (.mtx, .npz, - for text)")
+      ->add_option("KIND...", options->words,
+                   "One of the kinds below, its sizes, and the file to write (.mtx, .npz, - for text)")
       ->required()
       ->expected(2, 64)
-      ->type_name("KIND SIZE... OUT")
       ->option_text(" ");
   command->add_option("--seed", options->seed, "For the kinds with random values or places")
       ->capture_default_str();
   add_precision_option(*command, options->precision);
   options->output.add_to(*command);
+  command->formatter(std::make_shared<usage_formatter>());
   command->footer(help_text());
   command->callback([options] { run(*options); });
 }

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include <nonzero/plan/features.hpp>
-#include <nonzero/plan/kernels.hpp>
 
 #include "commands.hpp"
+#include "format_cost.hpp"
 #include "matrix_argument.hpp"
 #include "output.hpp"
 #include "table.hpp"
@@ -24,30 +24,15 @@ struct info_options {
   bool json = false;
 };
 
-/// A format of the table, and what the matrix would take in it.
-struct format_cost {
-  std::string name;
-  footprint size;
-  std::optional<std::string> refusal;  // why it cannot be had, if so
-};
-
 struct findings {
   matrix_features features;
   std::optional<matrix_market_info> file;
-  std::vector<format_cost> costs;
+  std::vector<format_cost> costs;  // one for each of formats()
 };
 
 template <class V> std::vector<format_cost> find_costs(const csr<V>& a) {
   std::vector<format_cost> out;
-  for (const format_row& format : formats()) {
-    format_cost cost{std::string(format.name), format.footprint_of(a), std::nullopt};
-    try {
-      require_within_budget(format.name, cost.size, footprint_of(a), {});
-    } catch (const unsupported& e) {
-      cost.refusal = e.what();
-    }
-    out.push_back(std::move(cost));
-  }
+  for (const format_row& format : formats()) out.push_back(find_cost(format, a));
   return out;
 }
 
@@ -100,13 +85,14 @@ ordered_json as_json(const findings& found, const matrix_argument& argument) {
     out["file"] = {{"type", "Matrix Market " + file_text(*found.file)},
                    {"entries", found.file->entries_in_file},
                    {"duplicates_summed", found.file->duplicates_summed}};
-  for (const format_cost& cost : found.costs)
+  for (std::size_t k = 0; k < found.costs.size(); ++k) {
+    const format_cost& cost = found.costs[k];
     out["formats"].push_back(
-        {{"name", cost.name},
+        {{"name", formats()[k].name},
          {"bytes", cost.size.bytes},
          {"padding_bytes", cost.size.padding_bytes},
-
          {"refused", cost.refusal ? ordered_json(*cost.refusal) : ordered_json(nullptr)}});
+  }
   return out;
 }
 
@@ -157,13 +143,12 @@ std::string costs_text(const findings& found) {
              {"per entry", table::side::right},
              {"padding", table::side::right},
              {""}});
-  for (const format_cost& cost : found.costs)
-    out.add({cost.name, format_bytes(cost.size.bytes),
-             per_entry_text(cost.size.bytes, found.features.entries), padding_text(cost.size),
-             cost.refusal
-                 ? yellow(fmt::format("refused: padding of {} is past {:g} × csr",
-                                      format_bytes(cost.size.padding_bytes), padding_budget{}.times_csr))
-                 : ""});
+  for (std::size_t k = 0; k < found.costs.size(); ++k) {
+    const format_cost& cost = found.costs[k];
+    out.add({std::string(formats()[k].name), format_bytes(cost.size.bytes),
+             per_entry_text(cost.size, found.features.entries), padding_text(cost.size),
+             cost.refusal ? refusal_text() : ""});
+  }
   return out.text();
 }
 

@@ -59,6 +59,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& e) {
     return fmt::format("{}: {} (see nz {} --help)", chosen[0]->get_name(), e.what(), chosen[0]->get_name());
   const auto words = app.remaining();
   if (words.empty()) return "which command? (see nz --help)";
+  if (words[0].starts_with('-')) return fmt::format("there is no option '{}' (see nz --help)", words[0]);
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   return fmt::format("there is no command '{}'; there are {} (see nz --help)", words[0],

@@ -1,11 +1,11 @@
 #include "matrix_argument.hpp"
 
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include <nonzero/io/generate.hpp>
+#include <nonzero/io/npz.hpp>
 #include <nonzero/io/read.hpp>
 
 #include "failures.hpp"
@@ -14,19 +14,10 @@
 namespace nz::cli {
 namespace {
 
-/// An .npz is a zip file. Only a regular file can be looked into without taking something from it.
-bool is_zip(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  char magic[2] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
-  return magic[0] == 'P' && magic[1] == 'K';
-}
-
 template <class V> loaded_matrix<V> load_file(const std::string& path) {
   progress_bar bar("reading " + path);
   const read_options options{.threads = 0, .progress = [&bar](double part) { bar.show(part); }};
-  if (is_zip(path)) return {read<V>(path, options), std::nullopt};
+  if (is_npz(path)) return {read_npz<V>(path, options), std::nullopt};
   matrix_market_info info;
   csr<V> a = read_matrix_market<V>(path, options, &info);
   return {std::move(a), info};
@@ -35,16 +26,15 @@ template <class V> loaded_matrix<V> load_file(const std::string& path) {
 }  // namespace
 
 void add_precision_option(CLI::App& command, std::string& precision) {
-  command.add_option("--precision", precision, "float or double")
+  command.add_option("--precision", precision, "What the values are held in (double)")
       ->check(CLI::IsMember({"float", "double"}))
-      ->type_name("TYPE")
-      ->capture_default_str();
+      ->option_text("float|double");
 }
 
 void matrix_argument::add_to(CLI::App& command) {
-  command.add_option("matrix", name, "A file, - for standard input, or a generator such as poisson2d:300")
+  command.add_option("MATRIX", name, "A file, - for standard input, or a generator such as poisson2d:300")
       ->required()
-      ->type_name("");
+      ->option_text(" ");
   add_precision_option(command, precision);
 }
 

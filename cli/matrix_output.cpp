@@ -13,7 +13,7 @@
 namespace nz::cli {
 namespace {
 
-bool is_npz(const std::string& name) { return std::filesystem::path(name).extension() == ".npz"; }
+bool ends_in_npz(const std::string& name) { return std::filesystem::path(name).extension() == ".npz"; }
 
 }  // namespace
 
@@ -23,13 +23,13 @@ void matrix_output::add_to(CLI::App& command) {
 
 void matrix_output::require_known_ending() const {
   const bool is_text = name == "-" || std::filesystem::path(name).extension() == ".mtx";
-  if (!is_text && !is_npz(name))
+  if (!is_text && !ends_in_npz(name))
     throw usage_error(fmt::format("{}: can be written as .mtx or .npz; name it so", name));
   if (is_text && compress) throw usage_error(fmt::format("{}: --compress is for .npz files", name));
 }
 
 template <class V> void matrix_output::write(const csr<V>& a) const {
-  if (is_npz(name))
+  if (ends_in_npz(name))
     write_npz(name, a, {.compress = compress});
   else
     write_matrix_market(output_path(name), a);

@@ -42,14 +42,4 @@ std::string shape_text(std::int64_t rows, std::int64_t cols) {
   return fmt::format("{} × {}", grouped(rows), grouped(cols));
 }
 
-std::string per_entry_text(std::uint64_t bytes, std::int64_t entries) {
-  return entries == 0 ? "–"
-                      : fmt::format("{:.1f} B", static_cast<double>(bytes) / static_cast<double>(entries));
-}
-
-std::string padding_text(footprint size) {
-  const auto bytes = static_cast<double>(size.bytes), padding = static_cast<double>(size.padding_bytes);
-  return fmt::format("{:.1f} %", bytes == 0 ? 0 : 100 * padding / bytes);
-}
-
 }  // namespace nz::cli

@@ -6,8 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <nonzero/formats/footprint.hpp>
-
 namespace nz::cli {
 
 /// Writes to standard output; throws `nz::error` with the system's reason if that fails.
@@ -21,9 +19,5 @@ void finish_output();
 std::string grouped(std::int64_t number);
 /// "1,138 × 1,138".
 std::string shape_text(std::int64_t rows, std::int64_t cols);
-/// The bytes that one entry takes on average: "12.8 B".
-std::string per_entry_text(std::uint64_t bytes, std::int64_t entries);
-/// How much of it is padding: "17.0 %".
-std::string padding_text(footprint size);
 
 }  // namespace nz::cli

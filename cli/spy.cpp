@@ -49,7 +49,7 @@ void run(const spy_options& options) {
     const auto a = load<decltype(zero)>(options.matrix.name).matrix;
     if (!to_file) return show_in_terminal(options, a);
     const int pixels = options.size > 0 ? options.size : default_pixels;
-    write_png(output_path(options.out), draw_image(find_density(a, pixels, pixels), pixels));
+    write_png(output_path(options.out), draw_image(find_image_density(a, pixels), pixels));
   });
 }
 

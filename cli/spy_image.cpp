@@ -26,7 +26,19 @@ rgb colour_of(double shade) {
   return out;
 }
 
+/// Whether the entries are so few that single pixels would hardly be seen.
+bool is_faint(const density_grid& grid) {
+  const auto filled = std::count_if(grid.count.begin(), grid.count.end(), [](offset n) { return n > 0; });
+  return 50 * filled < static_cast<std::ptrdiff_t>(grid.count.size());
+}
+
 }  // namespace
+
+template <class V> density_grid find_image_density(const csr<V>& a, int size) {
+  density_grid grid = find_density(a, size, size);
+  if (grid.is_one_to_one() || size < 2 || !is_faint(grid)) return grid;
+  return find_density(a, size / 2, size / 2);
+}
 
 image draw_image(const density_grid& grid, int size) {
   const int scale = std::clamp(size / std::max({grid.width, grid.height, 1}), 1, largest_square);
@@ -46,5 +58,8 @@ image draw_image(const density_grid& grid, int size) {
     }
   return out;
 }
+
+template density_grid find_image_density(const csr<float>&, int);
+template density_grid find_image_density(const csr<double>&, int);
 
 }  // namespace nz::cli

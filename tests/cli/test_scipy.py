@@ -166,7 +166,7 @@ class SciPyAgreement(NzTest):
     def test_scipy_reads_the_npz_that_nz_makes_of_its_matrix_market(self):
         for name, a in battery():
             with self.subTest(name):
-                # SciPy 1.17 writes broken numbers for float32 when asked for 17 digits.
+                # Asked for 17 digits of a float32, SciPy (1.13 to 1.17) ends the number in zero bytes.
                 written = a.astype(numpy.float64) if a.dtype == numpy.float32 else a
                 scipy.io.mmwrite(self.folder / "a.mtx", written, precision=17, symmetry="general")
                 self.assert_same(a, self.convert_to_npz(self.folder / "a.mtx"))
@@ -229,13 +229,13 @@ class SciPyAgreement(NzTest):
         a = scipy.sparse.random(60, 80, 0.2, "csr", random_state=8)
         scipy.sparse.save_npz(self.folder / "a.npz", a)
         x, y0 = generator.standard_normal(80), generator.standard_normal(60)
-        vectors = ["--x", self.write_vector("x.mtx", x), "--y", self.write_vector("y0.mtx", y0)]
+        x_file, y_file = self.write_vector("x.mtx", x), self.write_vector("y0.mtx", y0)
         for precision in EPSILON:
             start = y0.astype(VALUE[precision]).astype(numpy.float64)
-            for alpha, beta in ((2.0, -1.0), (0.5, 0.0), (0.0, 3.0), (-1.25, 0.75)):
+            for alpha, beta in ((2.0, -1.0), (0.0, 3.0), (-1.25, 0.75)):
                 with self.subTest(precision, alpha=alpha, beta=beta):
-                    scales = [f"--alpha={alpha}", f"--beta={beta}"]
-                    self.assert_product(self.folder / "a.npz", a, x, vectors + scales, precision, alpha, beta, start)
+                    arguments = ["--x", x_file, "--y", y_file, f"--alpha={alpha}", f"--beta={beta}"]
+                    self.assert_product(self.folder / "a.npz", a, x, arguments, precision, alpha, beta, start)
 
 
 MATRICES = os.environ.get("NONZERO_MATRICES")
@@ -255,7 +255,7 @@ class RealMatrices(NzTest):
         for file in self.real_files():
             with self.subTest(file.name):
                 a, info = canonical(scipy.io.mmread(file)), json.loads(self.nz("info", file, "--json"))
-                self.assertEqual((info["rows"], info["cols"], info["nnz"]), (*a.shape, a.nnz))
+                self.assertEqual((info["rows"], info["cols"], info["entries"]), (*a.shape, a.nnz))
 
     def test_spy_draws_each(self):
         for file in self.real_files():

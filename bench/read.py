@@ -193,14 +193,17 @@ def generate(kind, given):
 
 
 def processor():
-    with open("/proc/cpuinfo") as info:
-        names = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
+    try:
+        lines = subprocess.run(["lscpu"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout.splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("Model name")]
     return f"{names[0] if names else os.uname().machine}, {len(os.sched_getaffinity(0))} cores"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE", help="read these rather than generated ones")
+    parser.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE", help="read these rather than generated ones: coordinate real general, no duplicates")
     parser.add_argument("--quick", action="store_true", help="generate small files")
     parser.add_argument("--rounds", type=int, default=5, help="timed rounds (5)")
     parser.add_argument("--threads", type=int, default=2, help="for those that can use them (2)")

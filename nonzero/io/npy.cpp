@@ -11,7 +11,7 @@
 
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/types.hpp>
-#include <nonzero/io/npy.hpp>
+#include <nonzero/io/npy_internal.hpp>
 
 namespace nz::npy {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/errors.hpp>
-#include <nonzero/io/npy.hpp>
+#include <nonzero/io/npy_internal.hpp>
 
 namespace nz::npy {
 namespace {

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/errors.hpp>
-#include <nonzero/io/npy.hpp>
+#include <nonzero/io/npy_internal.hpp>
 #include <nonzero/io/npz.hpp>
 #include <nonzero/io/output_file.hpp>
 

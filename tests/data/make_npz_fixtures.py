@@ -1,4 +1,4 @@
-"""Makes the .npz files in valid/ (by SciPy) and invalid/ (by hand, one failure each).
+"""Makes the .npz files in valid/ (by SciPy) and invalid/ (by hand, one failure each), and the fuzz targets' seeds.
 
 Run with a Python that has SciPy: python tests/data/make_npz_fixtures.py
 """
@@ -200,6 +200,25 @@ def make_invalid_zips():
     write("only_a_zip_signature", b"PK\3\4")
 
 
+def make_fuzz_corpus():
+    """Valid files and some invalid ones whole, and unpacked as fuzz/npz_members.cpp wants them."""
+    corpus = here.parent.parent / "fuzz" / "corpus"
+    names = "indices indptr format shape data row col _is_array".split()
+    chosen = [here / "valid" / f"{n}.npz" for n in (
+        "csr csc coo csr_compressed coo_duplicates csr_unsorted csr_bool csr_float32 csr_int64_indices csr_int8 "
+        "csr_uint64 csr_npy_version_2_3 csr_unicode_format csr_empty coo_no_entries").split()]
+    chosen += [here / "invalid" / f"{n}.npz" for n in (
+        "data_truncated npy_count_10_18 indptr_falls coo_hypersparse data_two_dimensional column_past_2_31").split()]
+    for folder in ("npz", "npz_members"):
+        (corpus / folder).mkdir(parents=True, exist_ok=True)
+    for path in chosen:
+        (corpus / "npz" / path.name).write_bytes(path.read_bytes())
+        with zipfile.ZipFile(path) as source:
+            parts = [(names.index(m.removesuffix(".npy")), source.read(m)) for m in source.namelist()]
+        packed = b"".join(struct.pack("<BH", name, len(data)) + data for name, data in parts)
+        (corpus / "npz_members" / path.stem).write_bytes(packed)
+
+
 for folder in ("valid", "invalid"):
     (here / folder).mkdir(exist_ok=True)
     for old in (here / folder).glob("*.npz"):
@@ -210,3 +229,4 @@ make_invalid_shapes()
 make_invalid_indices()
 make_invalid_arrays()
 make_invalid_zips()
+make_fuzz_corpus()

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 #include <nonzero/core/errors.hpp>
-#include <nonzero/io/npy.hpp>
+#include <nonzero/io/npy_internal.hpp>
 #include <nonzero/io/npz.hpp>
 
 namespace {

@@ -15,7 +15,7 @@
 #include <nonzero/core/threads.hpp>
 #include <nonzero/io/archive.hpp>
 #include <nonzero/io/assemble.hpp>
-#include <nonzero/io/npy.hpp>
+#include <nonzero/io/npy_internal.hpp>
 #include <nonzero/io/npz.hpp>
 
 // scipy.sparse.save_npz writes a zip of .npy members: format (`csr`), shape, data, and the positions:

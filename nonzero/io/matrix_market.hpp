@@ -1,9 +1,7 @@
 #pragma once
 
 #include <filesystem>
-#include <iosfwd>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,24 +10,30 @@
 
 namespace nz {
 
-/// What the banner of a Matrix Market file says, and what reading it did.
+/// What a Matrix Market file says of itself, and what reading it did.
 struct matrix_market_info {
-  enum class layout { coordinate, array } layout = layout::coordinate;
-  enum class field { real, integer, pattern } field = field::real;
-  enum class symmetry { general, symmetric, skew_symmetric } symmetry = symmetry::general;
+  enum class layouts { coordinate, array } layout = layouts::coordinate;
+  enum class fields { real, integer, pattern } field = fields::real;
+  enum class symmetries { general, symmetric, skew_symmetric } symmetry = symmetries::general;
   offset entries_in_file = 0;
   offset duplicates_summed = 0;
 };
 
-/// Reads a Matrix Market text. Columns are sorted, duplicates summed in file order, explicit zeros kept, both
-/// triangles of a symmetric matrix filled; pattern entries are 1. `name` stands for the file in messages.
-/// Throws `parse_error` with the line, `unsupported` for complex and hermitian files.
+std::string_view to_string(matrix_market_info::layouts layout);
+std::string_view to_string(matrix_market_info::fields field);
+std::string_view to_string(matrix_market_info::symmetries symmetry);
+
+/// Reads a Matrix Market text. Columns come out sorted, duplicates summed in file order, both triangles of a
+/// symmetric matrix filled; pattern entries are 1. Explicit zeros of a coordinate file are kept; those of an
+/// array file, which has to write them all, are not. `name` stands for the file in messages. Throws
+/// `parse_error` with the line, `unsupported` for complex and hermitian files.
 template <class V>
 csr<V> parse_matrix_market(std::string_view text, std::string_view name, const read_options& options = {},
                            matrix_market_info* info = nullptr);
 
-/// The same from a file, memory-mapped; or through libarchive when it is compressed, an archive or not a
-/// file.
+/// The same from a file: memory-mapped when it is plain text, otherwise (compressed, .tar.gz, a pipe) as a
+/// stream. An archive must hold one .mtx, or one named like the archive's folder (SuiteSparse: web/web.mtx
+/// beside web_b.mtx).
 template <class V>
 csr<V> read_matrix_market(const std::filesystem::path& path, const read_options& options = {},
                           matrix_market_info* info = nullptr);
@@ -37,8 +41,8 @@ csr<V> read_matrix_market(const std::filesystem::path& path, const read_options&
 /// A dense vector: a Matrix Market file of one column or one row, array or coordinate.
 template <class V> std::vector<V> read_vector(const std::filesystem::path& path);
 
-/// Writes `a` as coordinate real general, with the fewest digits that read back bit-identical. The file is
-/// written aside and renamed: it is whole or not there.
+/// Writes `a` as coordinate real general, with the fewest digits that read back bit-identical (the payload of
+/// a NaN aside). The file is whole or not there.
 template <class V> void write_matrix_market(const std::filesystem::path& path, const csr<V>& a);
 /// Writes a dense vector as array real general.
 template <class V> void write_vector(const std::filesystem::path& path, std::span<const V> x);

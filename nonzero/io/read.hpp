@@ -11,6 +11,9 @@ namespace nz {
 /// compressed (.mtx.gz), a SuiteSparse .tar.gz with one .mtx in it, or a SciPy .npz.
 template <class V> csr<V> read(const std::filesystem::path& path, const read_options& options = {});
 
+/// Whether the file is a zip, as an .npz is.
+bool is_npz(const std::filesystem::path& path);
+
 /// Writes a matrix by the name's ending: .mtx or .npz; `unsupported` for others.
 template <class V> void write(const std::filesystem::path& path, const csr<V>& a);
 

@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <nonzero/core/threads.hpp>
+#include <nonzero/formats/invariants.hpp>
+#include <nonzero/io/assemble.hpp>
+
+namespace nz {
+namespace {
+
+// A bucket's part of the matrix should stay in a core's cache while its rows are built.
+constexpr offset entries_per_bucket = 32768;
+constexpr int max_bucket_bits = 16;  // rows within a bucket are kept in 16 bits
+
+int choose_bucket_bits(index rows, offset expected_entries) {
+  const offset buckets = std::clamp<offset>(expected_entries / entries_per_bucket, 1, 1024);
+  int bits = 0;
+  while (bits < max_bucket_bits && (offset{rows} >> bits) > buckets) ++bits;
+  return bits;
+}
+
+// Refuses a row table of more than 1 GiB that is nearly all empty rows: such a file may be a few bytes long.
+void require_not_hypersparse(index rows, offset entries) {
+  constexpr index always_fine = index{1} << 27;
+  if (rows <= always_fine || entries >= rows / 1024) return;
+  throw unsupported(
+      fmt::format("{} rows for {} entries: the table of row begins alone would take {}; renumber the rows "
+                  "that have entries",
+                  rows, entries, format_bytes((static_cast<std::uint64_t>(rows) + 1) * sizeof(offset))));
+}
+
+/// Sorts a row by column, entries of the same column staying in order, and adds those up. Returns how many
+/// remain.
+template <class V>
+offset sort_and_sum(index* col, V* val, offset length, std::vector<std::pair<index, V>>& scratch) {
+  bool is_sorted = true;
+  for (offset k = 1; k < length; ++k) is_sorted &= col[k - 1] < col[k];
+  if (is_sorted) return length;
+
+  scratch.resize(length);
+  for (offset k = 0; k < length; ++k) scratch[k] = {col[k], val[k]};
+  std::stable_sort(scratch.begin(), scratch.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  offset kept = 0;
+  for (const auto& [j, v] : scratch) {
+    if (kept > 0 && col[kept - 1] == j) {
+      val[kept - 1] += v;
+    } else {
+      col[kept] = j;
+      val[kept++] = v;
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+template <class V>
+assembler<V>::assembler(index rows, index cols, offset expected_entries)
+    : rows_(rows), cols_(cols), bucket_bits_(choose_bucket_bits(rows, expected_entries)) {
+  invariants::sizes_are_not_negative("csr", rows, cols);
+  buckets_ = (static_cast<std::size_t>(rows) + (std::size_t{1} << bucket_bits_) - 1) >> bucket_bits_;
+}
+
+template <class V> entry_list<V> assembler<V>::take_list() {
+  const std::lock_guard lock(mutex_);
+  if (spare_.empty()) return {};
+  entry_list<V> list = std::move(spare_.back());
+  spare_.pop_back();
+  return list;
+}
+
+template <class V> void assembler<V>::add(std::size_t position, entry_list<V>&& list) {
+  const std::size_t size = list.row.size();
+  if (size >= std::numeric_limits<std::uint32_t>::max())
+    throw unsupported(fmt::format("a list of {} entries is too long to assemble at once", size));
+  entries_ += static_cast<offset>(size);
+
+  sorted_list sorted;
+  // Counted one place late, so that filling moves each begin to its right place; the last is never counted
+  // in.
+  sorted.bucket_begin.assign(buckets_ + 2, 0);
+  for (const index i : list.row) ++sorted.bucket_begin[(i >> bucket_bits_) + 2];
+  std::partial_sum(sorted.bucket_begin.begin(), sorted.bucket_begin.end(), sorted.bucket_begin.begin());
+  sorted.row.resize(size);
+  sorted.col.resize(size);
+  sorted.val.resize(list.val.size());
+  const index in_bucket = (index{1} << bucket_bits_) - 1;
+  for (std::size_t k = 0; k < size; ++k) {
+    const index i = list.row[k];
+    const std::uint32_t to = sorted.bucket_begin[(i >> bucket_bits_) + 1]++;
+    sorted.row[to] = static_cast<std::uint16_t>(i & in_bucket);
+    sorted.col[to] = list.col[k];
+    if (!list.val.empty()) sorted.val[to] = list.val[k];
+  }
+  sorted.bucket_begin.pop_back();
+
+  list.row.clear();
+  list.col.clear();
+  list.val.clear();
+  const std::lock_guard lock(mutex_);
+  if (lists_.size() <= position) lists_.resize(position + 1);
+  lists_[position] = std::move(sorted);
+  spare_.push_back(std::move(list));
+}
+
+template <class V>
+void assembler<V>::build_bucket(std::size_t bucket, csr<V>& a, offset begin, offset& kept) const {
+  const auto first = static_cast<index>(bucket << bucket_bits_);
+  const auto count = static_cast<index>(std::min<offset>(offset{1} << bucket_bits_, offset{rows_} - first));
+  array<offset> next(static_cast<std::size_t>(count) + 1, 0);  // where each row's next entry goes
+  for (const sorted_list& list : lists_) {
+    if (list.bucket_begin.empty()) continue;
+    for (auto k = list.bucket_begin[bucket]; k < list.bucket_begin[bucket + 1]; ++k) ++next[list.row[k] + 1];
+  }
+  next[0] = begin;
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (const sorted_list& list : lists_) {
+    if (list.bucket_begin.empty()) continue;
+    for (auto k = list.bucket_begin[bucket]; k < list.bucket_begin[bucket + 1]; ++k) {
+      const offset to = next[list.row[k]]++;
+      a.col[to] = list.col[k];
+      a.val[to] = list.val.empty() ? V{1} : list.val[k];
+    }
+  }
+  // Now next[r] is where row r ends. Rows move up over what summing freed; row_begin gets lengths for now.
+  std::vector<std::pair<index, V>> scratch;
+  offset from = begin, to = begin;
+  for (index r = 0; r < count; ++r) {
+    const offset length = sort_and_sum(a.col.data() + from, a.val.data() + from, next[r] - from, scratch);
+    if (to != from) {
+      std::copy_n(a.col.data() + from, length, a.col.data() + to);
+      std::copy_n(a.val.data() + from, length, a.val.data() + to);
+    }
+    a.row_begin[first + r + 1] = length;
+    from = next[r];
+    to += length;
+  }
+  kept = to - begin;
+}
+
+template <class V> typename assembler<V>::result assembler<V>::finish(int threads) {
+  require_not_hypersparse(rows_, entries_);
+  { std::vector<entry_list<V>>().swap(spare_); }
+
+  array<offset> bucket_begin(buckets_ + 1, 0), kept(buckets_, 0);
+  for (const sorted_list& list : lists_)
+    for (std::size_t b = 0; b < buckets_ && !list.bucket_begin.empty(); ++b)
+      bucket_begin[b + 1] += list.bucket_begin[b + 1] - list.bucket_begin[b];
+  std::partial_sum(bucket_begin.begin(), bucket_begin.end(), bucket_begin.begin());
+
+  result out;
+  csr<V>& a = out.matrix;
+  a.rows = rows_;
+  a.cols = cols_;
+  a.row_begin.resize(static_cast<std::size_t>(rows_) + 1);
+  a.row_begin[0] = 0;
+  a.col.resize(entries_);
+  a.val.resize(entries_);
+  parallel_tasks(static_cast<std::int64_t>(buckets_), threads,
+                 [&](std::int64_t b) { build_bucket(b, a, bucket_begin[b], kept[b]); });
+  lists_.clear();
+
+  // Close the gaps that summing left between buckets.
+  offset total = 0;
+  for (std::size_t b = 0; b < buckets_; ++b) {
+    if (total != bucket_begin[b]) {
+      std::copy_n(a.col.data() + bucket_begin[b], kept[b], a.col.data() + total);
+      std::copy_n(a.val.data() + bucket_begin[b], kept[b], a.val.data() + total);
+    }
+    total += kept[b];
+  }
+  std::partial_sum(a.row_begin.begin(), a.row_begin.end(), a.row_begin.begin());
+  a.col.resize(total);
+  a.val.resize(total);
+  out.duplicates = entries_ - total;
+  return out;
+}
+
+template <class V>
+csr<V> assemble(index rows, index cols, std::vector<entry_list<V>> lists, int threads, offset* duplicates) {
+  offset expected = 0;
+  for (const auto& list : lists) expected += static_cast<offset>(list.row.size());
+  assembler<V> assembly(rows, cols, expected);
+  parallel_tasks(static_cast<std::int64_t>(lists.size()), threads, [&](std::int64_t p) {
+    assembly.add(p, std::move(lists[p]));
+    assembly.take_list();  // this list's memory is not needed again: give it back
+  });
+  auto [matrix, summed] = assembly.finish(threads);
+  if (duplicates) *duplicates = summed;
+  return std::move(matrix);
+}
+
+template class assembler<float>;
+template class assembler<double>;
+template csr<float> assemble(index, index, std::vector<entry_list<float>>, int, offset*);
+template csr<double> assemble(index, index, std::vector<entry_list<double>>, int, offset*);
+
+}  // namespace nz

@@ -1,0 +1,379 @@
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <nonzero/core/errors.hpp>
+#include <nonzero/core/threads.hpp>
+#include <nonzero/io/archive.hpp>
+#include <nonzero/io/assemble.hpp>
+#include <nonzero/io/mapped_file.hpp>
+#include <nonzero/io/matrix_market.hpp>
+#include <nonzero/io/matrix_market_internal.hpp>
+
+namespace nz {
+namespace matrix_market {
+namespace {
+
+using layouts = matrix_market_info::layouts;
+using fields = matrix_market_info::fields;
+using symmetries = matrix_market_info::symmetries;
+
+constexpr std::size_t block_bytes = std::size_t{1} << 20;    // one task's text: its entries stay in cache
+constexpr std::size_t stream_bytes = std::size_t{32} << 20;  // what is read from a stream at a time
+
+[[noreturn]] void throw_at(std::string_view name, offset line, std::string_view reason) {
+  throw parse_error(fmt::format("{}:{}: {}", name, line, reason));
+}
+
+/// Cuts a text of whole lines into blocks of whole lines; the begins, and the end.
+std::vector<const char*> cut_into_blocks(std::string_view text) {
+  std::vector<const char*> begins{text.data()};
+  const char* const end = text.data() + text.size();
+  while (end - begins.back() > static_cast<std::ptrdiff_t>(block_bytes)) {
+    const char* from = begins.back() + block_bytes;
+    const void* newline = std::memchr(from, '\n', static_cast<std::size_t>(end - from));
+    if (!newline) break;
+    begins.push_back(static_cast<const char*>(newline) + 1);
+  }
+  if (begins.back() != end || begins.size() == 1) begins.push_back(end);
+  return begins;
+}
+
+/// The lines of entries of a file, taken in pieces, in parallel within a piece.
+template <class V> class body {
+ public:
+  body(const header& h, std::string_view name, offset lines_before, const read_options& options)
+      : header_(h),
+        name_(name),
+        passed_{0, lines_before},
+        options_(options),
+        assembly_(h.rows, h.cols, h.info.symmetry == symmetries::general ? h.entries : 2 * h.entries) {}
+
+  /// Takes the next piece: whole lines, except that the last of the file need not end. `report(part)` says
+  /// how far a part of this piece brings the whole.
+  template <class Report> void take(std::string_view text, const Report& report) {
+    const std::vector<const char*> begins = cut_into_blocks(text);
+    const std::size_t blocks = begins.size() - 1;
+    std::vector<counts> passed(blocks);
+    if (is_array()) values_.resize(blocks_ + blocks);
+    std::size_t done = 0;
+    parallel_tasks(static_cast<std::int64_t>(blocks), options_.threads, [&](std::int64_t b) {
+      passed[b] = take_block({begins[b], begins[b + 1]}, blocks_ + b, text.data());
+      if (!options_.progress) return;
+      const std::lock_guard lock(progress_mutex_);
+      options_.progress(report(static_cast<double>(++done) / static_cast<double>(blocks)));
+    });
+    blocks_ += blocks;
+    for (std::size_t b = 0; b < blocks; ++b) {
+      if (passed_.entries + passed[b].entries > header_.entries) throw_surplus({begins[b], begins[b + 1]});
+      passed_.entries += passed[b].entries;
+      passed_.lines += passed[b].lines;
+    }
+  }
+
+  csr<V> finish(matrix_market_info* info) {
+    if (passed_.entries < header_.entries)
+      throw_at(name_, passed_.lines + 1,
+               fmt::format("the file ends after {} of {} entries", passed_.entries, header_.entries));
+    if (info) *info = header_.info;
+    if (is_array()) return from_values();
+    auto [matrix, duplicates] = assembly_.finish(options_.threads);
+    if (info) info->duplicates_summed = duplicates;
+    return std::move(matrix);
+  }
+
+ private:
+  struct counts {
+    offset entries = 0, lines = 0;
+  };
+
+  bool is_array() const { return header_.info.layout == layouts::array; }
+
+  /// Parses one block and says what it held. `text` is where this piece's lines begin.
+  counts take_block(cursor c, std::size_t position, const char* text) {
+    const char* line = c.at;
+    try {
+      if (is_array()) return take_values(c, line, values_[position]);
+      entry_list<V> list = assembly_.take_list();
+      const counts passed = header_.info.field == fields::pattern ? take_entries<false>(c, line, list)
+                                                                  : take_entries<true>(c, line, list);
+      assembly_.add(position, std::move(list));
+      return passed;
+    } catch (const bad_line& bad) {
+      throw_at(name_, passed_.lines + 1 + std::count(text, line, '\n'), bad.reason);
+    }
+  }
+
+  /// `line` follows the line being parsed.
+  template <bool HasValues> counts take_entries(cursor c, const char*& line, entry_list<V>& list) {
+    const bool is_integer = header_.info.field == fields::integer;
+    const symmetries symmetry = header_.info.symmetry;
+    const index rows = header_.rows, cols = header_.cols;
+    // A line takes at least 4 bytes, or 6 with a value; pages that no entry reaches are never touched.
+    const auto most = static_cast<std::size_t>(c.end - c.at) / (HasValues ? 6 : 4) + 1;
+    const std::size_t places = symmetry == symmetries::general ? most : 2 * most;
+    list.row.resize(places);
+    list.col.resize(places);
+    list.val.resize(HasValues ? places : 0);
+    index* const row = list.row.data();
+    index* const col = list.col.data();
+    V* const val = list.val.data();
+    std::size_t n = 0;
+    counts passed;
+    while (c.at != c.end) {
+      line = c.at;
+      ++passed.lines;
+      c.skip_blanks();
+      if (c.is_at_line_end()) {
+        c.finish_line();
+        continue;
+      }
+      const index i = parse_index(c, "row", rows);
+      const index j = parse_index(c, "column", cols);
+      V v{1};
+      if constexpr (HasValues) v = parse_value<V>(c, is_integer);
+      c.finish_line();
+      ++passed.entries;
+      row[n] = i;
+      col[n] = j;
+      if constexpr (HasValues) val[n] = v;
+      ++n;
+      if (symmetry == symmetries::general) continue;
+      if (i == j) {
+        if (symmetry == symmetries::symmetric) continue;
+        if (v != V{0})
+          throw bad_line{fmt::format("the diagonal entry {} of a skew-symmetric matrix is not 0", i + 1)};
+        --n;  // it has no mirror image and says nothing
+        continue;
+      }
+      row[n] = j;
+      col[n] = i;
+      if constexpr (HasValues) val[n] = symmetry == symmetries::skew_symmetric ? -v : v;
+      ++n;
+    }
+    list.row.resize(n);
+    list.col.resize(n);
+    list.val.resize(HasValues ? n : 0);
+    return passed;
+  }
+
+  counts take_values(cursor c, const char*& line, array<V>& values) {
+    const bool is_integer = header_.info.field == fields::integer;
+    offset lines = 0;
+    while (c.at != c.end) {
+      line = c.at;
+      ++lines;
+      c.skip_blanks();
+      if (!c.is_at_line_end()) values.push_back(parse_value<V>(c, is_integer));
+      c.finish_line();
+    }
+    return {static_cast<offset>(values.size()), lines};
+  }
+
+  /// `c` is at the block in which the entries become too many; passed_ counts those before it.
+  [[noreturn]] void throw_surplus(cursor c) const {
+    offset line = passed_.lines, left = header_.entries - passed_.entries;
+    while (true) {
+      ++line;
+      c.skip_blanks();
+      if (!c.is_at_line_end() && left-- == 0)
+        throw_at(name_, line, fmt::format("an entry past the declared {}", header_.entries));
+      c.at = std::find(c.at, c.end, '\n') + 1;
+    }
+  }
+
+  /// Calls visit(i, j, v) for each nonzero of an array file, mirrored ones too, so that each row's columns
+  /// rise.
+  template <class Visit> void for_each_nonzero(const Visit& visit) const {
+    const symmetries symmetry = header_.info.symmetry;
+    std::size_t block = 0, at = 0;
+    for (index j = 0; j < header_.cols; ++j) {
+      const index first = symmetry == symmetries::general ? 0 : symmetry == symmetries::symmetric ? j : j + 1;
+      for (index i = first; i < header_.rows; ++i) {
+        while (at == values_[block].size()) {
+          ++block;
+          at = 0;
+        }
+        const V v = values_[block][at++];
+        if (v == V{0} && !std::signbit(v)) continue;
+        visit(i, j, v);
+        if (symmetry != symmetries::general && i != j)
+          visit(j, i, symmetry == symmetries::symmetric ? v : -v);
+      }
+    }
+  }
+
+  csr<V> from_values() const {
+    csr<V> a{
+        header_.rows, header_.cols, array<offset>(static_cast<std::size_t>(header_.rows) + 1, 0), {}, {}};
+    for_each_nonzero([&](index i, index, V) { ++a.row_begin[i + 1]; });
+    for (index i = 0; i < a.rows; ++i) a.row_begin[i + 1] += a.row_begin[i];
+    a.col.resize(a.nnz());
+    a.val.resize(a.nnz());
+    array<offset> next(a.row_begin.begin(), a.row_begin.end());
+    for_each_nonzero([&](index i, index j, V v) {
+      a.col[next[i]] = j;
+      a.val[next[i]++] = v;
+    });
+    return a;
+  }
+
+  header header_;
+  std::string_view name_;
+  counts passed_;
+  std::size_t blocks_ = 0;
+  const read_options& options_;
+  assembler<V> assembly_;         // of a coordinate file
+  std::vector<array<V>> values_;  // of an array file, by block
+  std::mutex progress_mutex_;
+};
+
+/// The header at the front of `text`, which is taken off it. `text` holds at least the whole header or the
+/// whole file.
+header take_header(std::string_view& text, std::string_view name, offset& lines) {
+  cursor c{text.data(), text.data() + text.size()};
+  try {
+    const header h = parse_header(c, lines);
+    text.remove_prefix(static_cast<std::size_t>(c.at - text.data()));
+    return h;
+  } catch (const bad_line& bad) {
+    throw_at(name, lines, bad.reason);
+  } catch (const unsupported& no) {
+    throw unsupported(fmt::format("{}:{}: {}", name, lines, no.what()));
+  }
+}
+
+/// Refuses to start on more entries than `bytes` of text can hold.
+void require_possible(const header& h, std::size_t bytes, std::string_view name, offset line) {
+  const std::size_t least = h.info.layout == layouts::array ? 2 : h.info.field == fields::pattern ? 4 : 6;
+  const auto most = static_cast<offset>(bytes / least + 1);
+  if (h.entries > most)
+    throw_at(name, line,
+             fmt::format("{} entries are declared, but the {} bytes that follow hold at most {}", h.entries,
+                         bytes, most));
+}
+
+/// Reads the current entry of an archive, or a plain stream, a piece at a time.
+template <class V>
+csr<V> read_stream(archive_reader& source, std::string_view name, const read_options& options,
+                   matrix_market_info* info) {
+  std::vector<char> buffer(stream_bytes);
+  std::size_t filled = 0;
+  std::optional<body<V>> entries;
+  for (bool is_last = false; !is_last;) {
+    filled += source.read(std::span(buffer).subspan(filled));
+    is_last = filled < buffer.size();
+    // Keep the begin of a line whose end has not come yet.
+    std::size_t whole = filled;
+    if (!is_last) {
+      while (whole > 0 && buffer[whole - 1] != '\n') --whole;
+      if (whole == 0) throw parse_error(fmt::format("{}: a line of more than {} bytes", name, buffer.size()));
+    }
+    std::string_view text(buffer.data(), whole);
+    if (!entries) {
+      offset lines = 0;
+      const header h = take_header(text, name, lines);
+      if (is_last) require_possible(h, text.size(), name, lines);
+      entries.emplace(h, name, lines, options);
+    }
+    entries->take(text, [&](double) { return source.progress(); });
+    std::copy(buffer.begin() + static_cast<std::ptrdiff_t>(whole),
+              buffer.begin() + static_cast<std::ptrdiff_t>(filled), buffer.begin());
+    filled -= whole;
+  }
+  std::vector<char>().swap(buffer);
+  return entries->finish(info);
+}
+
+/// Whether `entry` is the matrix that a SuiteSparse archive is about: web/web.mtx, beside web/web_b.mtx and
+/// such.
+bool is_named_like_its_folder(const std::filesystem::path& entry) {
+  return entry.has_parent_path() && entry.stem() == entry.parent_path().filename();
+}
+
+template <class V>
+csr<V> read_archive(const std::filesystem::path& path, const read_options& options,
+                    matrix_market_info* info) {
+  archive_reader source(path);
+  std::optional<csr<V>> found;
+  std::string found_name;
+  while (const auto entry = source.next()) {
+    const std::filesystem::path name = entry->name;
+    const bool is_stream = entry->name.empty();
+    if (!is_stream && name.extension() != ".mtx") continue;
+    if (found && is_named_like_its_folder(found_name)) break;
+    if (found && !is_named_like_its_folder(name))
+      throw parse_error(fmt::format("{}: holds several .mtx files ({}, {}); take out the one you want",
+                                    path.string(), found_name, entry->name));
+    found.reset();
+    found = read_stream<V>(
+        source, is_stream ? path.string() : fmt::format("{}/{}", path.string(), entry->name), options, info);
+    found_name = entry->name;
+  }
+  if (!found) throw parse_error(fmt::format("{}: holds no .mtx file", path.string()));
+  return std::move(*found);
+}
+
+}  // namespace
+}  // namespace matrix_market
+
+template <class V>
+csr<V> parse_matrix_market(std::string_view text, std::string_view name, const read_options& options,
+                           matrix_market_info* info) {
+  offset lines = 0;
+  const matrix_market::header h = matrix_market::take_header(text, name, lines);
+  matrix_market::require_possible(h, text.size(), name, lines);
+  matrix_market::body<V> entries(h, name, lines, options);
+  entries.take(text, [](double part) { return part; });
+  return entries.finish(info);
+}
+
+template <class V>
+csr<V> read_matrix_market(const std::filesystem::path& path, const read_options& options,
+                          matrix_market_info* info) {
+  const mapped_file file(path);
+  if (!file.is_mapped() || !file.text().starts_with('%'))
+    return matrix_market::read_archive<V>(path, options, info);
+  return parse_matrix_market<V>(file.text(), path.string(), options, info);
+}
+
+template <class V> std::vector<V> read_vector(const std::filesystem::path& path) {
+  const csr<V> a = read_matrix_market<V>(path);
+  if (a.rows != 1 && a.cols != 1)
+    throw shape_error(fmt::format("{}: {} x {} is no vector: one row or one column is needed", path.string(),
+                                  a.rows, a.cols));
+  std::vector<V> x(static_cast<std::size_t>(a.cols == 1 ? a.rows : a.cols), V{0});
+  for (index i = 0; i < a.rows; ++i)
+    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) x[a.cols == 1 ? i : a.col[k]] = a.val[k];
+  return x;
+}
+
+std::string_view to_string(matrix_market_info::layouts layout) {
+  return layout == matrix_market_info::layouts::array ? "array" : "coordinate";
+}
+
+std::string_view to_string(matrix_market_info::fields field) {
+  constexpr std::string_view names[] = {"real", "integer", "pattern"};
+  return names[static_cast<int>(field)];
+}
+
+std::string_view to_string(matrix_market_info::symmetries symmetry) {
+  constexpr std::string_view names[] = {"general", "symmetric", "skew-symmetric"};
+  return names[static_cast<int>(symmetry)];
+}
+
+template csr<float> parse_matrix_market(std::string_view, std::string_view, const read_options&,
+                                        matrix_market_info*);
+template csr<double> parse_matrix_market(std::string_view, std::string_view, const read_options&,
+                                         matrix_market_info*);
+template csr<float> read_matrix_market(const std::filesystem::path&, const read_options&,
+                                       matrix_market_info*);
+template csr<double> read_matrix_market(const std::filesystem::path&, const read_options&,
+                                        matrix_market_info*);
+template std::vector<float> read_vector(const std::filesystem::path&);
+template std::vector<double> read_vector(const std::filesystem::path&);
+
+}  // namespace nz

@@ -1,0 +1,253 @@
+#include <cstring>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include <nonzero/formats/coo.hpp>
+#include <nonzero/formats/ell.hpp>
+#include <nonzero/formats/hyb.hpp>
+#include <nonzero/formats/jds.hpp>
+#include <nonzero/formats/tjds.hpp>
+
+#include "tests/battery/battery.hpp"
+
+namespace {
+
+using nz::csr;
+using nz::footprint;
+using nz::index;
+using nz::offset;
+
+constexpr nz::padding_budget no_limit{std::numeric_limits<double>::infinity()};
+
+/// Equal bit for bit, so that NaN equals NaN and -0 differs from 0.
+template <class V> void expect_identical(const csr<V>& a, const csr<V>& b) {
+  EXPECT_EQ(a.rows, b.rows);
+  EXPECT_EQ(a.cols, b.cols);
+  EXPECT_EQ(a.row_begin, b.row_begin);
+  EXPECT_EQ(a.col, b.col);
+  ASSERT_EQ(a.val.size(), b.val.size());
+  EXPECT_TRUE(a.val.empty() || std::memcmp(a.val.data(), b.val.data(), a.val.size() * sizeof(V)) == 0);
+}
+
+template <class V> class Conversions : public testing::Test {};
+using precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(Conversions, precisions);
+
+TYPED_TEST(Conversions, ThereAndBackLoseNothing) {
+  for (const auto& [name, a] : battery::matrices<TypeParam>()) {
+    SCOPED_TRACE(name);
+    validate(a);
+    const auto there_and_back = [&original = a](const auto& converted, footprint predicted) {
+      validate(converted);
+      EXPECT_EQ(footprint_of(converted), predicted);
+      expect_identical(to_csr(converted), original);
+    };
+    there_and_back(to_coo(a), coo_footprint(a));
+    there_and_back(to_ell(a, no_limit), ell_footprint(a));
+    there_and_back(to_jds(a), jds_footprint(a));
+    there_and_back(to_tjds(a), tjds_footprint(a));
+    for (const offset width : {-1, 0, 1, 3, 1000})
+      there_and_back(to_hyb(a, width, no_limit), hyb_footprint(a, width));
+  }
+}
+
+TYPED_TEST(Conversions, TransposingTwiceSortsEachRow) {
+  for (const auto& [name, a] : battery::matrices<TypeParam>()) {
+    SCOPED_TRACE(name);
+    const auto t = transpose(a);
+    validate(t);
+    EXPECT_EQ(t.nnz(), a.nnz());
+    const auto back = transpose(t);
+    EXPECT_EQ(back.row_begin, a.row_begin);
+    for (index i = 0; i < back.rows; ++i)
+      EXPECT_TRUE(
+          std::is_sorted(back.col.begin() + back.row_begin[i], back.col.begin() + back.row_begin[i + 1]));
+  }
+}
+
+TEST(HybWidth, IsTheLargestThatAThirdOfTheRowsFill) {
+  const auto width_for = [](std::vector<index> lengths) {
+    csr<float> a{static_cast<index>(lengths.size()), 100, {0}, {}, {}};
+    for (const index length : lengths) {
+      for (index j = 0; j < length; ++j) a.col.push_back(j);
+      a.row_begin.push_back(static_cast<offset>(a.col.size()));
+    }
+    a.val.assign(a.col.size(), 1);
+    return default_hyb_width(a);
+  };
+  EXPECT_EQ(width_for({}), 0);
+  EXPECT_EQ(width_for({0, 0, 0}), 0);
+  EXPECT_EQ(width_for({7}), 7);
+  EXPECT_EQ(width_for({7, 3}), 7);               // one row of two is more than a third
+  EXPECT_EQ(width_for({1, 9, 2}), 9);            // one of three is a third
+  EXPECT_EQ(width_for({1, 9, 2, 4}), 4);         // one of four is not: two are needed
+  EXPECT_EQ(width_for({5, 5, 5, 5, 5, 90}), 5);  // a giant row does not widen the others
+  EXPECT_EQ(width_for({0, 0, 0, 0, 3, 8}), 3);
+}
+
+TEST(PaddingBudget, RefusesToMakeASparseMatrixDense) {
+  // One full row among 100,000 of one entry: 100,000 x 100,000 places in ELL.
+  const index n = 100000;
+  csr<double> a{n, n, {0}, {}, {}};
+  for (index j = 0; j < n; ++j) a.col.push_back(j);
+  for (index i = 0; i < n; ++i) {
+    if (i > 0) a.col.push_back(i);
+    a.row_begin.push_back(static_cast<offset>(a.col.size()));
+  }
+  a.val.assign(a.col.size(), 1);
+  validate(a);
+  try {
+    to_ell(a);
+    FAIL();
+  } catch (const nz::unsupported& e) {
+    EXPECT_NE(std::string(e.what()).find("112 GiB"), std::string::npos) << e.what();  // 12e10 bytes
+  }
+  EXPECT_EQ(to_hyb(a).regular.width, 1);
+}
+
+TEST(PaddingBudget, IsSettableAndCountsPaddingAgainstCsrBytes) {
+  // 4 rows; CSR bytes 5*8 + 5*12 = 100. ELL of width 2: 8 places, 3 of padding, 36 bytes of it.
+  const csr<double> a{4, 2, {0, 2, 3, 4, 5}, {0, 1, 0, 0, 0}, {1, 1, 1, 1, 1}};
+  EXPECT_EQ(footprint_of(a), (footprint{100, 0}));
+  EXPECT_EQ(ell_footprint(a), (footprint{96, 36}));
+  EXPECT_NO_THROW(to_ell(a, {0.36}));
+  EXPECT_THROW(to_ell(a, {0.35}), nz::unsupported);
+  EXPECT_THROW(to_hyb(a, 2, {0.35}), nz::unsupported);
+  EXPECT_NO_THROW(to_hyb(a, 1, {0.0}));
+}
+
+// Sizes past 2^31 and 2^63, where only the index arithmetic runs: no such matrix is allocated.
+TEST(HugeMatrices, FootprintsDoNotOverflow) {
+  // One row that claims 2^40 entries among 2^20 rows: CSR's begins alone, without columns and values.
+  csr<double> a;
+  a.rows = index{1} << 20;
+  a.cols = std::numeric_limits<index>::max();
+  a.row_begin.assign(static_cast<std::size_t>(a.rows) + 1, offset{1} << 40);
+  a.row_begin[0] = 0;
+  EXPECT_EQ(a.nnz(), offset{1} << 40);
+  EXPECT_EQ(longest_row(a), offset{1} << 40);
+  EXPECT_EQ(coo_footprint(a).bytes, (std::uint64_t{1} << 40) * 16);
+  // 2^60 places of 12 bytes: 12 * 2^60 fits in 64 bits.
+  EXPECT_EQ(ell_footprint(a).bytes, (std::uint64_t{1} << 60) * 12);
+  EXPECT_EQ(ell_footprint(a).padding_bytes, ((std::uint64_t{1} << 60) - (std::uint64_t{1} << 40)) * 12);
+  EXPECT_EQ(tjds_footprint(a).bytes, (std::uint64_t{1} << 20) * 4 + ((std::uint64_t{1} << 40) + 1) * 8 +
+                                         (std::uint64_t{1} << 40) * 12);
+  EXPECT_THROW(to_ell(a), nz::unsupported);
+  EXPECT_EQ(default_hyb_width(a), 0);
+  EXPECT_EQ(hyb_footprint(a).bytes, (std::uint64_t{1} << 40) * 16);
+
+  // 2^30 more of them: 2^31 - 1 rows would make 2^71 places; the size saturates instead of wrapping round.
+  EXPECT_EQ(nz::saturating_bytes(std::uint64_t{1} << 40, std::uint64_t{1} << 31), ~std::uint64_t{0});
+}
+
+TEST(Validate, AcceptsOffsetsPastThirtyTwoBitsOnlyIfTheArraysAreThere) {
+  csr<float> a;
+  a.rows = 1;
+  a.cols = 4;
+  a.row_begin = {0, offset{3} << 31};
+  EXPECT_THROW(validate(a), nz::shape_error);
+}
+
+template <class Format> void expect_broken(const Format& a, std::string_view reason) {
+  try {
+    validate(a);
+    ADD_FAILURE() << "accepted: " << reason;
+  } catch (const nz::shape_error& e) {
+    EXPECT_NE(std::string(e.what()).find(reason), std::string::npos) << e.what();
+  }
+}
+
+TEST(Validate, NamesTheInvariantThatIsBroken) {
+  const csr<double> a{3, 4, {0, 2, 2, 3}, {0, 3, 1}, {1, 2, 3}};
+  const auto break_it = [](auto matrix, const auto& how, std::string_view reason) {
+    validate(matrix);
+    how(matrix);
+    expect_broken(matrix, reason);
+  };
+  break_it(
+      a, [](auto& m) { m.rows = -1; }, "negative");
+  break_it(
+      a, [](auto& m) { m.row_begin.pop_back(); }, "row_begin is 3 long instead of 4");
+  break_it(
+      a, [](auto& m) { m.row_begin[0] = 1; }, "does not start at 0");
+  break_it(
+      a, [](auto& m) { m.row_begin[1] = 3; }, "row_begin falls from 3 to 2");
+  break_it(
+      a, [](auto& m) { m.row_begin[3] = 2; }, "ends at 2 instead of the 3 entries");
+  break_it(
+      a, [](auto& m) { m.col[1] = 4; }, "col[1] is 4, outside 0 to 3");
+  break_it(
+      a, [](auto& m) { m.col[2] = -1; }, "col[2] is -1");
+  break_it(
+      a, [](auto& m) { m.val.pop_back(); }, "val is 2 long instead of 3");
+
+  break_it(
+      to_coo(a), [](auto& m) { m.row[0] = 2; }, "row falls from 2 to 0");
+  break_it(
+      to_coo(a), [](auto& m) { m.row[2] = 3; }, "row[2] is 3");
+  break_it(
+      to_coo(a), [](auto& m) { m.col[2] = 4; }, "col[2] is 4");
+  break_it(
+      to_coo(a), [](auto& m) { m.row.pop_back(); }, "row is 2 long");
+
+  break_it(
+      to_ell(a), [](auto& m) { m.width = -1; }, "negative");
+  break_it(
+      to_ell(a), [](auto& m) { m.width = offset{1} << 62; }, "pass 2^63");
+  break_it(
+      to_ell(a), [](auto& m) { m.col[0] = 4; }, "col[0] is 4");
+  break_it(
+      to_ell(a),
+      [](auto& m) {
+        m.col[0] = nz::padding_column;
+        m.val[0] = 0;
+      },
+      "after its padding");
+  break_it(
+      to_ell(a), [](auto& m) { m.val[1] = 1; }, "padding at 1 holds a value");
+  break_it(
+      to_ell(a), [](auto& m) { m.val.pop_back(); }, "val is 5 long");
+
+  break_it(
+      to_hyb(a, 1), [](auto& m) { m.rest.cols = 9; }, "the coo part 3 x 9");
+  break_it(
+      to_hyb(a, 1), [](auto& m) { m.rest.row[0] = 1; }, "row 1 has entries in the coo part");
+
+  break_it(
+      to_jds(a), [](auto& m) { m.row[0] = 1; }, "names 1 twice");
+  break_it(
+      to_jds(a), [](auto& m) { m.row_begin[1] = 1; }, "longer than the one before it");
+  break_it(
+      to_jds(a),
+      [](auto& m) {
+        m.row_begin = {0, 3, 3, 3};
+      },
+      "out of order");
+  break_it(
+      to_jds(a), [](auto& m) { m.col[0] = -5; }, "col[0] is -5");
+
+  break_it(
+      to_tjds(a), [](auto& m) { m.row[0] = 3; }, "row[0] is 3");
+  break_it(
+      to_tjds(a),
+      [](auto& m) {
+        m.diagonal_begin = {0, 1, 3};
+      },
+      "diagonal 1 is 2 long, outside 1 to 1");
+  break_it(
+      to_tjds(a),
+      [](auto& m) {
+        m.diagonal_begin = {0, 3, 3};
+      },
+      "diagonal 1 is 0 long");
+  break_it(
+      to_tjds(a),
+      [](auto& m) {
+        m.diagonal_begin = {0, 3};
+        m.row = {0, 2, 1};
+      },
+      "equally long but out of order");
+}
+
+}  // namespace

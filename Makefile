@@ -50,6 +50,8 @@ check-includes: ## includes follow the arrows of docs/architecture.md
 check-headers: dependencies ## every header compiles alone
 	@$(call configure,release)
 	@$(call build,release,--target all_verify_interface_header_sets)
+	@git ls-files '*_internal.hpp' 'cli/*.hpp' 'tests/*.hpp' 'fuzz/*.hpp' 'bench/*.hpp' | \
+	  xargs -r -P$(JOBS) -n1 g++ -std=c++20 -w -fsyntax-only -I. -x c++
 
 check-tidy: dependencies-checks ## clang-tidy finds nothing
 	@$(call configure,release)

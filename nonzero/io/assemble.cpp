@@ -22,16 +22,6 @@ int choose_bucket_bits(index rows, offset expected_entries) {
   return bits;
 }
 
-// Refuses a row table of more than 1 GiB that is nearly all empty rows: such a file may be a few bytes long.
-void require_not_hypersparse(index rows, offset entries) {
-  constexpr index always_fine = index{1} << 27;
-  if (rows <= always_fine || entries >= rows / 1024) return;
-  throw unsupported(
-      fmt::format("{} rows for {} entries: the table of row begins alone would take {}; renumber the rows "
-                  "that have entries",
-                  rows, entries, format_bytes((static_cast<std::uint64_t>(rows) + 1) * sizeof(offset))));
-}
-
 /// Sorts a row by column, entries of the same column staying in order, and adds those up. Returns how many
 /// remain.
 template <class V>
@@ -57,6 +47,15 @@ offset sort_and_sum(index* col, V* val, offset length, std::vector<std::pair<ind
 }
 
 }  // namespace
+
+void require_reasonable_row_table(index rows, offset entries, std::string_view name) {
+  constexpr index always_fine = index{1} << 27;
+  if (rows <= always_fine || entries >= rows / 1024) return;
+  throw unsupported(fmt::format(
+      "{}: {} rows for {} entries: the table of row begins alone would take {}; renumber the rows that have "
+      "entries",
+      name, rows, entries, format_bytes((static_cast<std::uint64_t>(rows) + 1) * sizeof(offset))));
+}
 
 template <class V>
 assembler<V>::assembler(index rows, index cols, offset expected_entries)
@@ -143,7 +142,7 @@ void assembler<V>::build_bucket(std::size_t bucket, csr<V>& a, offset begin, off
 }
 
 template <class V> typename assembler<V>::result assembler<V>::finish(int threads) {
-  require_not_hypersparse(rows_, entries_);
+  require_reasonable_row_table(rows_, entries_, "csr");
   { std::vector<entry_list<V>>().swap(spare_); }
 
   array<offset> bucket_begin(buckets_ + 1, 0), kept(buckets_, 0);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include <nonzero/formats/csr.hpp>
@@ -14,6 +15,10 @@ template <class V> struct entry_list {
   array<index> row, col;  // equally long; within the matrix they are for
   array<V> val;           // as long, or empty
 };
+
+/// Throws `unsupported` for a row table of more than 1 GiB that is nearly all empty rows: what asks for it
+/// may be a file of a few bytes. `name` stands for that file in the message.
+void require_reasonable_row_table(index rows, offset entries, std::string_view name);
 
 /// Makes a CSR matrix out of lists of entries that arrive from many threads: rows sorted by column,
 /// duplicates summed in the order of the lists, the same result for any number of threads.
@@ -36,8 +41,7 @@ template <class V> class assembler {
     csr<V> matrix;
     offset duplicates;  // entries that were added to others
   };
-  /// Ends the assembly. Throws `unsupported` for a matrix with so many more rows than entries that the row
-  /// table alone would take gigabytes.
+  /// Ends the assembly. Throws as require_reasonable_row_table does.
   result finish(int threads = 0);
 
  private:

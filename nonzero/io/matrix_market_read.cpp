@@ -78,6 +78,7 @@ template <class V> class body {
     if (passed_.entries < header_.entries)
       throw_at(name_, passed_.lines + 1,
                fmt::format("the file ends after {} of {} entries", passed_.entries, header_.entries));
+    require_reasonable_row_table(header_.rows, passed_.entries, name_);
     if (info) *info = header_.info;
     if (is_array()) return from_values();
     auto [matrix, duplicates] = assembly_.finish(options_.threads);
@@ -335,8 +336,8 @@ template <class V>
 csr<V> read_matrix_market(const std::filesystem::path& path, const read_options& options,
                           matrix_market_info* info) {
   const mapped_file file(path);
-  if (!file.is_mapped() || !file.text().starts_with('%'))
-    return matrix_market::read_archive<V>(path, options, info);
+  const bool is_plain = file.is_mapped() && (file.text().empty() || file.text().starts_with('%'));
+  if (!is_plain) return matrix_market::read_archive<V>(path, options, info);
   return parse_matrix_market<V>(file.text(), path.string(), options, info);
 }
 

@@ -22,6 +22,7 @@ RIGHT = [
     ("cli/info.cpp", "<nonzero/gpu/cuda/devices.hpp>"),
     ("cli/info.cpp", "<CLI/CLI.hpp>"),
     ("tests/formats/csr_test.cpp", "<nonzero/formats/invariants.hpp>"),
+    ("tests/formats/csr_test.cpp", '"tests/battery/battery.hpp"'),
     ("tests/formats/csr_test.cpp", "<tests/battery/battery.hpp>"),
     ("bench/read.cpp", "<Eigen/Sparse>"),
     ("bench/read.cpp", "<nlohmann/json.hpp>"),

@@ -4,9 +4,7 @@
 
 namespace {
 
-TEST(CudaDevices, AreCountedTheSameTwice) {
-  EXPECT_EQ(nz::cuda_devices().size(), nz::cuda_devices().size());
-}
+TEST(CudaDevices, AreCountedTheSameTwice) { EXPECT_EQ(nz::cuda_devices().size(), nz::cuda_devices().size()); }
 
 TEST(CudaDevices, SayWhatTheyAre) {
   for (const nz::cuda_device& device : nz::cuda_devices()) {

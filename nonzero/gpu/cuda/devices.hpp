@@ -14,9 +14,9 @@ struct cuda_device {
   int multiprocessors = 0;
 };
 
-/// The GPUs that CUDA sees, in its order: place i is device i. Empty where there is no card, no driver (or one
-/// older than the CUDA this was built with), or where the library was built without CUDA. Throws `device_error`
-/// with CUDA's reason when there is a driver but it fails.
+/// The GPUs that CUDA sees, in its order: place i is device i. Empty where there is no card, no driver (or
+/// one older than the CUDA this was built with), or where the library was built without CUDA. Throws
+/// `device_error` with CUDA's reason when there is a driver but it fails.
 std::vector<cuda_device> cuda_devices();
 
 }  // namespace nz

@@ -22,25 +22,61 @@ int choose_bucket_bits(index rows, offset expected_entries) {
   return bits;
 }
 
-/// Sorts a row by column, entries of the same column staying in order, and adds those up. Returns how many
-/// remain.
-template <class V>
-offset sort_and_sum(index* col, V* val, offset length, std::vector<std::pair<index, V>>& scratch) {
-  bool is_sorted = true;
-  for (offset k = 1; k < length; ++k) is_sorted &= col[k - 1] < col[k];
-  if (is_sorted) return length;
+constexpr offset short_row = 24;  // up to here insertion beats sorting keys
 
-  scratch.resize(length);
-  for (offset k = 0; k < length; ++k) scratch[k] = {col[k], val[k]};
-  std::stable_sort(scratch.begin(), scratch.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  offset kept = 0;
-  for (const auto& [j, v] : scratch) {
-    if (kept > 0 && col[kept - 1] == j) {
-      val[kept - 1] += v;
+/// Memory for sorting a row, kept from row to row.
+template <class V> struct sort_scratch {
+  std::vector<std::uint64_t> keys;
+  std::vector<V> val;
+};
+
+/// Sorts a short row by column; entries of the same column stay in order.
+template <class V> void insertion_sort(index* col, V* val, offset length) {
+  for (offset k = 1; k < length; ++k) {
+    const index j = col[k];
+    const V v = val[k];
+    offset to = k;
+    for (; to > 0 && col[to - 1] > j; --to) {
+      col[to] = col[to - 1];
+      val[to] = val[to - 1];
+    }
+    col[to] = j;
+    val[to] = v;
+  }
+}
+
+/// The same for any row: whole numbers made of column and place sort fast, and keep the order of equal
+/// columns.
+template <class V> void key_sort(index* col, V* val, offset length, sort_scratch<V>& scratch) {
+  if (length > offset{std::numeric_limits<std::uint32_t>::max()})
+    throw unsupported(fmt::format("a row of {} entries, duplicates included, is too long to sort", length));
+  scratch.keys.resize(length);
+  scratch.val.assign(val, val + length);
+  for (offset k = 0; k < length; ++k)
+    scratch.keys[k] = static_cast<std::uint64_t>(col[k]) << 32 | static_cast<std::uint64_t>(k);
+  std::sort(scratch.keys.begin(), scratch.keys.end());
+  for (offset k = 0; k < length; ++k) {
+    col[k] = static_cast<index>(scratch.keys[k] >> 32);
+    val[k] = scratch.val[scratch.keys[k] & 0xffffffff];
+  }
+}
+
+/// Sorts a row by column and adds up entries of the same column, in order. Returns how many remain.
+template <class V> offset sort_and_sum(index* col, V* val, offset length, sort_scratch<V>& scratch) {
+  bool is_rising = true;
+  for (offset k = 1; k < length; ++k) is_rising &= col[k - 1] < col[k];
+  if (is_rising) return length;
+  if (length <= short_row)
+    insertion_sort(col, val, length);
+  else
+    key_sort(col, val, length, scratch);
+  offset kept = 1;
+  for (offset k = 1; k < length; ++k) {
+    if (col[kept - 1] == col[k]) {
+      val[kept - 1] += val[k];
     } else {
-      col[kept] = j;
-      val[kept++] = v;
+      col[kept] = col[k];
+      val[kept++] = val[k];
     }
   }
   return kept;
@@ -126,7 +162,7 @@ void assembler<V>::build_bucket(std::size_t bucket, csr<V>& a, offset begin, off
     }
   }
   // Now next[r] is where row r ends. Rows move up over what summing freed; row_begin gets lengths for now.
-  std::vector<std::pair<index, V>> scratch;
+  sort_scratch<V> scratch;
   offset from = begin, to = begin;
   for (index r = 0; r < count; ++r) {
     const offset length = sort_and_sum(a.col.data() + from, a.val.data() + from, next[r] - from, scratch);

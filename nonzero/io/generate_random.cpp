@@ -2,13 +2,13 @@
 #include <bit>
 #include <limits>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <nonzero/io/assemble.hpp>
-#include <nonzero/io/counter_hash.hpp>
-#include <nonzero/io/fill_rows.hpp>
+#include <nonzero/io/counter_hash_internal.hpp>
+#include <nonzero/io/fill_rows_internal.hpp>
 #include <nonzero/io/generate.hpp>
 
 // Matrices whose entries lie where a hash says.
@@ -58,26 +58,31 @@ csr<V> random_rows(index rows, index cols, std::uint64_t seed, const Length& len
   });
 }
 
-// Edge `number` of an R-MAT graph. Each level of the recursion takes 16 bits to choose a quadrant and with it
-// one more bit of both ends.
 struct edge {
-  index from = 0, to = 0;
+  index from, to;
 };
 
+// Edge `number` of an R-MAT graph. Each level of the recursion takes 15 bits to choose a quadrant, and with
+// it one more bit of both ends. Four levels at a time, one in each 16-bit lane of a word: with the top bit of
+// a lane set beforehand, subtracting t leaves it set where the lane's number was t or more.
 edge rmat_edge(std::uint64_t stream, std::uint64_t number, int scale) {
-  constexpr unsigned a = 37356, a_b = 49807, a_b_c = 62259;  // 0.57, 0.76, 0.95 of 2^16
-  constexpr int levels_per_word = 4, words = 8;
-  edge e;
-  for (int w = 0; w * levels_per_word < scale; ++w) {
-    std::uint64_t bits = hash(stream, number * words + w);
-    for (int level = w * levels_per_word; level < std::min(scale, (w + 1) * levels_per_word); ++level) {
-      const auto chance = static_cast<unsigned>(bits & 0xffff);
-      bits >>= 16;
-      e.from = e.from << 1 | (chance >= a_b);
-      e.to = e.to << 1 | ((chance >= a) ^ (chance >= a_b) ^ (chance >= a_b_c));
-    }
+  constexpr std::uint64_t each_lane = 0x0001000100010001, top_bits = each_lane << 15;
+  constexpr std::uint64_t a = 18678, a_b = 24904, a_b_c = 31130;  // 0.57, 0.76, 0.95 of 2^15
+  // Brings the lanes' top bits together as the top four of the word; no two of its products overlap.
+  constexpr std::uint64_t gather = 1 + (1ull << 15) + (1ull << 30) + (1ull << 45);
+  constexpr int levels_per_word = 4, most_words = 8;
+
+  std::uint64_t from = 0, to = 0;
+  const int words = (scale + levels_per_word - 1) / levels_per_word;
+  for (int w = 0; w < words; ++w) {
+    const std::uint64_t lanes = hash(stream, number * most_words + w) | top_bits;
+    const std::uint64_t past_a = lanes - each_lane * a, past_a_b = lanes - each_lane * a_b,
+                        past_a_b_c = lanes - each_lane * a_b_c;
+    from = from << levels_per_word | ((past_a_b & top_bits) * gather) >> 60;
+    to = to << levels_per_word | (((past_a ^ past_a_b ^ past_a_b_c) & top_bits) * gather) >> 60;
   }
-  return e;
+  const int unused = words * levels_per_word - scale;
+  return {static_cast<index>(from >> unused), static_cast<index>(to >> unused)};
 }
 
 }  // namespace
@@ -125,13 +130,13 @@ template <class V> csr<V> rmat(int scale, index per_vertex, std::uint64_t seed) 
   require_not_negative("rmat", "a number of edges per vertex", per_vertex);
   const index vertices = index{1} << scale;
   const offset edges = offset{per_vertex} << scale;
-  constexpr offset block = offset{1} << 20;
+  constexpr offset block = offset{1} << 18;
 
   const std::uint64_t stream = hash(seed, 2);
-  std::vector<entry_list<V>> lists((edges + block - 1) / block);
-  parallel_tasks(static_cast<offset>(lists.size()), 0, [&](offset b) {
+  assembler<V> assembly(vertices, vertices, edges);
+  parallel_tasks((edges + block - 1) / block, 0, [&](offset b) {
     const offset first = b * block, count = std::min(block, edges - first);
-    entry_list<V>& list = lists[b];
+    entry_list<V> list = assembly.take_list();
     list.row.resize(count);
     list.col.resize(count);
     for (offset k = 0; k < count; ++k) {
@@ -139,8 +144,9 @@ template <class V> csr<V> rmat(int scale, index per_vertex, std::uint64_t seed) 
       list.row[k] = e.from;
       list.col[k] = e.to;
     }
+    assembly.add(b, std::move(list));
   });
-  return assemble<V>(vertices, vertices, std::move(lists));
+  return std::move(assembly.finish(0).matrix);
 }
 
 template csr<float> uniform(index, index, index, std::uint64_t);

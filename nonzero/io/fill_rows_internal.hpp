@@ -27,13 +27,13 @@ csr<V> fill_rows(index rows, index cols, const Length& length_of, const Fill& fi
   });
   for (offset b = 0; b < blocks; ++b) block_begin[b + 1] += block_begin[b];
 
-  // Entries are the largest part by far: a matrix too large for the memory fails here, before a page is
-  // touched.
-  csr<V> a{rows, cols, {}, {}, {}};
+  // Entries are the largest part by far: a matrix too large for the memory fails here, before a page of it
+  // is touched.
+  constexpr offset most_entries = offset{1} << 48;
+  if (block_begin[blocks] > most_entries)
+    throw shape_error(std::to_string(block_begin[blocks]) + " entries are more than any memory holds");
   const auto nnz = static_cast<std::size_t>(block_begin[blocks]);
-  if (nnz > a.val.max_size())
-    throw shape_error(std::to_string(nnz) +
-                      " entries are more than memory can be addressed for; ask for fewer");
+  csr<V> a{rows, cols, {}, {}, {}};
   a.val.resize(nnz);
   a.col.resize(nnz);
   a.row_begin.resize(static_cast<std::size_t>(rows) + 1);

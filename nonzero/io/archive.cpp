@@ -41,8 +41,10 @@ struct archive_reader::state {
   }
   [[noreturn]] void fail_with(int system_error) const { fail(std::generic_category().message(system_error)); }
   [[noreturn]] void fail_in_archive() const {
-    const char* reason = archive_error_string(archive);
-    fail(reason ? reason : "the compressed data is damaged or cut off");
+    const char* text = archive_error_string(archive);
+    std::string_view reason = text ? text : "the compressed data is damaged or cut off";
+    while (reason.ends_with('\n')) reason.remove_suffix(1);  // as some of libarchive's do
+    fail(reason);
   }
 
   void open() {

@@ -7,7 +7,7 @@ namespace nz {
 struct read_options {
   int threads = 0;  // 0: all that OpenMP would use
   /// Called now and then, from one thread at a time, with the part read so far, 0 to 1. May throw to stop.
-  std::function<void(double)> progress;
+  std::function<void(double)> progress = {};
 };
 
 }  // namespace nz

@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <nonzero/core/errors.hpp>
+#include <nonzero/core/types.hpp>
+#include <nonzero/io/npy_internal.hpp>
+
+namespace nz::npy {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "elements are read and written as they lie in memory");
+
+constexpr std::size_t longest_header = 65536;  // NumPy itself reads no more than 10,000
+constexpr std::size_t longest_text = 64;
+constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+
+template <class... Args>
+[[noreturn]] void fail(const std::string& where, fmt::format_string<Args...> text, Args&&... args) {
+  throw parse_error(where + ": " + fmt::format(text, std::forward<Args>(args)...));
+}
+
+header read_header(archive_reader& in) {
+  const std::string& where = in.where();
+  std::array<char, 12> start{};
+  std::size_t fixed = 10;
+  if (in.read(std::span(start).first(fixed)) < fixed ||
+      !std::string_view(start.data(), fixed).starts_with(magic))
+    fail(where, "it does not start as a .npy array does");
+  const int version = static_cast<unsigned char>(start[6]);
+  if (version < 1 || version > 3) fail(where, "version {} of .npy is not known", version);
+  std::size_t length =
+      static_cast<unsigned char>(start[8]) | std::size_t{static_cast<unsigned char>(start[9])} << 8;
+  if (version > 1) {  // four bytes instead of two
+    if (in.read(std::span(start).last(2)) < 2) fail(where, "it ends within its header");
+    length |= std::size_t{static_cast<unsigned char>(start[10])} << 16 |
+              std::size_t{static_cast<unsigned char>(start[11])} << 24;
+  }
+  if (length > longest_header) fail(where, "a header of {} bytes is too long", length);
+  std::string text(length, '\0');
+  if (in.read(text) < length) fail(where, "it ends within its header");
+  return parse_header(text, where);
+}
+
+void expect_end(archive_reader& in) {
+  char more;
+  // Also where libarchive compares the check sum.
+  if (in.read({&more, 1}) != 0) fail(in.where(), "it goes on after the end of its array");
+}
+
+/// Room for `needed` elements: all `count` at once as far as the file could hold them uncompressed, beyond
+/// that doubling.
+template <class T>
+void grow(array<T>& a, std::uint64_t needed, std::uint64_t count, std::uint64_t believable) {
+  if (needed <= a.size()) return;
+  const std::uint64_t size = std::min(count, std::max({needed, std::uint64_t{2} * a.size(), believable}));
+  a.reserve(size);
+  a.resize(size);
+}
+
+template <class From, class To> bool fits(From x) {
+  if constexpr (std::is_integral_v<To>) return std::in_range<To>(x);
+  if constexpr (sizeof(From) > sizeof(To) && std::is_floating_point_v<From>)
+    return !std::isfinite(x) || std::isfinite(static_cast<To>(x));
+  return true;
+}
+
+template <class From, class To>
+void convert(std::span<const From> from, To* to, std::uint64_t position, const std::string& where) {
+  bool all_fit = true;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    all_fit &= fits<From, To>(from[i]);
+    to[i] = static_cast<To>(from[i]);
+  }
+  if (all_fit) return;
+  const auto wrong = std::find_if_not(from.begin(), from.end(), fits<From, To>);
+  fail(where, "element {} is {}, which no {}-bit {} holds",
+       position + static_cast<std::uint64_t>(wrong - from.begin()), *wrong, 8 * sizeof(To),
+       std::is_integral_v<To> ? "integer" : "float");
+}
+
+template <class From, class To>
+array<To> read_elements(archive_reader& in, std::uint64_t count,
+                        const std::function<void(double)>& progress) {
+  constexpr std::uint64_t chunk = chunk_bytes / sizeof(From);
+  array<To> out;
+  array<From> raw;
+  for (std::uint64_t done = 0; done < count;) {
+    const std::uint64_t n = std::min(count - done, chunk);
+    grow(out, done + n, count, in.file_size() / sizeof(From));
+    std::span<From> into;
+    if constexpr (std::is_same_v<From, To>) {
+      into = std::span(out).subspan(done, n);
+    } else {
+      raw.resize(n);
+      into = raw;
+    }
+    const std::size_t got = in.read({reinterpret_cast<char*>(into.data()), into.size_bytes()});
+    if (got < into.size_bytes())
+      fail(in.where(), "it ends after {} of the {} elements it declares", done + got / sizeof(From), count);
+    if constexpr (!std::is_same_v<From, To>) convert<From, To>(into, out.data() + done, done, in.where());
+    done += n;
+    if (progress) progress(in.progress());
+  }
+  return out;
+}
+
+/// The number of elements, after checks that need no element yet.
+std::uint64_t checked_count(const header& h, const archive_reader::entry& entry, std::uint64_t limit,
+                            const std::string& where) {
+  if (h.shape.size() != 1)
+    throw unsupported(
+        fmt::format("{}: an array of {} dimensions instead of one, as in SciPy's bsr and dia formats; save "
+                    "it with .tocsr()",
+                    where, h.shape.size()));
+  const std::uint64_t count = h.shape[0];
+  if (count > limit) fail(where, "{} elements are more than the {} it may have", count, limit);
+  // Where the archive declares a size, a count that cannot be true fails before anything is read.
+  if (entry.size && count > *entry.size / h.bytes)
+    fail(where, "it declares {} elements of {} bytes, but is only {} bytes long", count, h.bytes,
+         *entry.size);
+  return count;
+}
+
+}  // namespace
+
+template <class To>
+array<To> read_array(archive_reader& in, const archive_reader::entry& entry, std::uint64_t limit,
+                     const std::function<void(double)>& progress) {
+  const header h = read_header(in);
+  const std::string type = h.descr.substr(1);
+  if (h.kind == 'S' || h.kind == 'U' || (std::is_integral_v<To> && (h.kind == 'f' || h.kind == 'b')))
+    fail(in.where(), "elements of type {} where {} are needed", h.descr,
+         std::is_integral_v<To> ? "integers" : "numbers");
+  const std::uint64_t count = checked_count(h, entry, limit, in.where());
+
+  const auto read_as = [&]<class From>(From) { return read_elements<From, To>(in, count, progress); };
+  array<To> out;
+  if constexpr (std::is_floating_point_v<To>) {
+    if (type == "f8") out = read_as(double{});
+    if (type == "f4") out = read_as(float{});
+  }
+  if (type == "i8") out = read_as(std::int64_t{});
+  if (type == "i4") out = read_as(std::int32_t{});
+  if (type == "i2") out = read_as(std::int16_t{});
+  if (type == "i1") out = read_as(std::int8_t{});
+  if (type == "u8") out = read_as(std::uint64_t{});
+  if (type == "u4") out = read_as(std::uint32_t{});
+  if (type == "u2") out = read_as(std::uint16_t{});
+  if (type == "u1" || type == "b1") out = read_as(std::uint8_t{});
+  if (type == "b1") std::transform(out.begin(), out.end(), out.begin(), [](To x) { return To(x != 0); });
+  expect_end(in);
+  return out;
+}
+
+std::string read_text(archive_reader& in) {
+  const header h = read_header(in);
+  const bool is_single = h.shape.empty() || h.shape == std::vector<std::uint64_t>{1};
+  if (!is_single || (h.kind != 'S' && h.kind != 'U')) fail(in.where(), "it is not a text");
+  if (h.bytes > longest_text) fail(in.where(), "a text of {} bytes is too long", h.bytes);
+  std::string raw(h.bytes, '\0');
+  if (in.read(raw) < raw.size()) fail(in.where(), "it ends within its text");
+  expect_end(in);
+  std::string text;
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const bool is_upper_byte = h.kind == 'U' && i % 4 != 0;
+    if (!is_upper_byte && std::isprint(static_cast<unsigned char>(raw[i])))
+      text += raw[i];
+    else if (raw[i] != 0)  // the rest of a character, and what fills up, are zeros
+      fail(in.where(), "it is not plain ASCII");
+  }
+  return text;
+}
+
+template array<index> read_array(archive_reader&, const archive_reader::entry&, std::uint64_t,
+                                 const std::function<void(double)>&);
+template array<offset> read_array(archive_reader&, const archive_reader::entry&, std::uint64_t,
+                                  const std::function<void(double)>&);
+template array<float> read_array(archive_reader&, const archive_reader::entry&, std::uint64_t,
+                                 const std::function<void(double)>&);
+template array<double> read_array(archive_reader&, const archive_reader::entry&, std::uint64_t,
+                                  const std::function<void(double)>&);
+
+}  // namespace nz::npy

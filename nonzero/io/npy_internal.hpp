@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nonzero/core/array.hpp>
+#include <nonzero/io/archive.hpp>
+
+// NumPy's .npy: one array, as the members of an .npz are. A header in Python's notation, then the elements.
+namespace nz::npy {
+
+inline constexpr std::string_view magic = "\x93NUMPY";
+
+/// What a header says. `{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }` is kind f, bytes 8,
+/// shape 3.
+struct header {
+  std::string descr;
+  char kind = 0;            // f: floating point, i: integer, u: unsigned, b: boolean, S: bytes, U: UTF-32
+  std::uint64_t bytes = 0;  // of an element
+  std::vector<std::uint64_t> shape;
+};
+
+/// Parses the text of a header. Throws `parse_error`, and `unsupported` for types that we read in no member
+/// (big-endian, complex, structured, …); messages start with `where`.
+header parse_header(std::string_view text, const std::string& where);
+
+/// What a file starts with: magic, version 1.0 and a header padded to a multiple of 64 bytes.
+std::string make_header(std::string_view descr, std::string_view shape);
+
+inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+/// Reads the current entry as an array of one dimension, converted to To: index and offset from integers,
+/// float and double from integers, booleans and floating point. Throws `parse_error` for a value that To
+/// cannot hold, for more than `limit` elements, and unless the entry ends where the array does. Memory grows
+/// with the data that arrives, whatever the header declares. `progress` may be empty.
+template <class To>
+array<To> read_array(archive_reader& in, const archive_reader::entry& entry, std::uint64_t limit = no_limit,
+                     const std::function<void(double)>& progress = {});
+
+/// Reads the current entry as a short text: a single element of kind S or U, ASCII.
+std::string read_text(archive_reader& in);
+
+}  // namespace nz::npy

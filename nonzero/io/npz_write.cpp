@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+#include <nonzero/core/errors.hpp>
+#include <nonzero/io/npy_internal.hpp>
+#include <nonzero/io/npz.hpp>
+#include <nonzero/io/output_file.hpp>
+
+namespace nz {
+namespace {
+
+// libarchive's sums over one call are 32 bits long, and a chunk stays in the cache from check sum to write.
+constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+
+/// A zip on its way into a file. Entries bear no time, so that the same matrix gives the same bytes.
+class zip_writer {
+ public:
+  zip_writer(output_file& file, bool compress) : file_(file), archive_(archive_write_new()) {
+    if (!archive_) throw std::bad_alloc();
+    check(archive_write_set_format_zip(archive_.get()));
+    check(compress ? archive_write_zip_set_compression_deflate(archive_.get())
+                   : archive_write_zip_set_compression_store(archive_.get()));
+    check(archive_write_set_bytes_per_block(archive_.get(), 0));  // no blocks: no padding, no copies
+    check(archive_write_open(archive_.get(), this, nullptr, &zip_writer::pass_on, nullptr));
+  }
+  ~zip_writer() { is_over_ = true; }  // freeing an archive that is not closed closes it: nothing to the file
+  zip_writer(const zip_writer&) = delete;
+  zip_writer& operator=(const zip_writer&) = delete;
+
+  void begin_entry(const std::string& name, std::uint64_t size) {
+    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
+                                                                         archive_entry_free);
+    if (!entry) throw std::bad_alloc();
+    archive_entry_set_pathname(entry.get(), name.c_str());
+    archive_entry_set_filetype(entry.get(), AE_IFREG);
+    archive_entry_set_perm(entry.get(), 0644);
+    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(size));
+    check(archive_write_header(archive_.get(), entry.get()));
+  }
+  void write(const void* bytes, std::size_t size) {
+    const char* from = static_cast<const char*>(bytes);
+    while (size > 0) {
+      const la_ssize_t written = archive_write_data(archive_.get(), from, std::min(size, chunk_bytes));
+      if (written <= 0 || failure_) fail();
+      from += written;
+      size -= static_cast<std::size_t>(written);
+    }
+  }
+  void close() { check(archive_write_close(archive_.get())); }
+
+ private:
+  // Called from C: an exception waits in failure_ until libarchive has returned. libarchive itself is told
+  // that all is well, since it leaks what it cannot close.
+  static la_ssize_t pass_on(::archive*, void* self, const void* bytes, std::size_t size) {
+    auto* writer = static_cast<zip_writer*>(self);
+    try {
+      if (!writer->is_over_) writer->file_.write(bytes, size);
+    } catch (...) {
+      writer->failure_ = std::current_exception();
+      writer->is_over_ = true;
+    }
+    return static_cast<la_ssize_t>(size);
+  }
+  void check(int status) {
+    if (status != ARCHIVE_OK || failure_) fail();
+  }
+  [[noreturn]] void fail() {
+    if (failure_) std::rethrow_exception(failure_);
+    const char* reason = archive_error_string(archive_.get());
+    throw error(
+        fmt::format("{}: writing failed: {}", file_.path().native(), reason ? reason : "libarchive error"));
+  }
+
+  struct free_archive {
+    void operator()(::archive* a) const { archive_write_free(a); }
+  };
+  output_file& file_;
+  bool is_over_ = false;  // what still comes is dropped
+  std::exception_ptr failure_;
+  std::unique_ptr<::archive, free_archive> archive_;  // last: freeing it calls pass_on
+};
+
+template <class T> constexpr const char* descr_of = nullptr;
+template <> constexpr const char* descr_of<std::int32_t> = "<i4";
+template <> constexpr const char* descr_of<std::int64_t> = "<i8";
+template <> constexpr const char* descr_of<float> = "<f4";
+template <> constexpr const char* descr_of<double> = "<f8";
+
+template <class T> void write_array(zip_writer& zip, const std::string& name, std::span<const T> values) {
+  const std::string header = npy::make_header(descr_of<T>, fmt::format("({},)", values.size()));
+  zip.begin_entry(name, header.size() + values.size_bytes());
+  zip.write(header.data(), header.size());
+  zip.write(values.data(), values.size_bytes());
+}
+
+void write_narrowed(zip_writer& zip, const std::string& name, std::span<const offset> values) {
+  const std::string header = npy::make_header(descr_of<std::int32_t>, fmt::format("({},)", values.size()));
+  zip.begin_entry(name, header.size() + values.size() * sizeof(std::int32_t));
+  zip.write(header.data(), header.size());
+  std::vector<std::int32_t> narrow;
+  while (!values.empty()) {
+    const auto part = values.first(std::min(values.size(), chunk_bytes / sizeof(std::int32_t)));
+    narrow.assign(part.begin(), part.end());
+    zip.write(narrow.data(), narrow.size() * sizeof(std::int32_t));
+    values = values.subspan(part.size());
+  }
+}
+
+}  // namespace
+
+template <class V>
+void write_npz(const std::filesystem::path& path, const csr<V>& a, const npz_options& options) {
+  output_file file(path);
+  zip_writer zip(file, options.compress);
+  write_array<index>(zip, "indices.npy", a.col);
+  // SciPy gives both index arrays one type as it loads. 32 bits as long as they can count the entries save it
+  // the conversion; past that it widens the columns itself, and here they can stay short.
+  if (a.nnz() <= std::numeric_limits<std::int32_t>::max())
+    write_narrowed(zip, "indptr.npy", a.row_begin);
+  else
+    write_array<offset>(zip, "indptr.npy", a.row_begin);
+  const std::string format = npy::make_header("|S3", "()") + "csr";
+  zip.begin_entry("format.npy", format.size());
+  zip.write(format.data(), format.size());
+  const std::int64_t shape[] = {a.rows, a.cols};
+  write_array<std::int64_t>(zip, "shape.npy", shape);
+  write_array<V>(zip, "data.npy", a.val);
+  zip.close();
+  file.commit();
+}
+
+template void write_npz(const std::filesystem::path&, const csr<float>&, const npz_options&);
+template void write_npz(const std::filesystem::path&, const csr<double>&, const npz_options&);
+
+}  // namespace nz

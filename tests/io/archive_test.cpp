@@ -1,0 +1,233 @@
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nonzero/core/errors.hpp>
+#include <nonzero/io/archive.hpp>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Text that does not compress well, so that cutting it short always cuts into data.
+std::string long_text() {
+  std::string text;
+  unsigned state = 1;
+  for (int i = 0; i < 40'000; ++i) text += std::to_string((state = state * 1664525 + 1013904223) >> 8) + '\n';
+  return text;
+}
+
+class Archive : public testing::Test {
+ protected:
+  using setup = std::function<void(archive*)>;
+  Archive() {
+    std::string name = (fs::temp_directory_path() / "nonzero-archive-XXXXXX").native();
+    if (!mkdtemp(name.data())) throw std::runtime_error("no folder for the test");
+    folder_ = name;
+  }
+  ~Archive() override { fs::remove_all(folder_); }
+
+  fs::path write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
+    return folder_ / name;
+  }
+  /// Packs (name, content) pairs; a name that ends in / is a folder.
+  fs::path pack(const std::string& file, const setup& choose,
+                const std::vector<std::pair<std::string, std::string>>& entries) const {
+    archive* out = archive_write_new();
+    choose(out);
+    archive_write_open_filename(out, (folder_ / file).c_str());
+    for (const auto& [name, content] : entries) {
+      archive_entry* header = archive_entry_new();
+      archive_entry_set_pathname(header, name.c_str());
+      archive_entry_set_filetype(header, name.ends_with('/') ? AE_IFDIR : AE_IFREG);
+      archive_entry_set_perm(header, 0755);
+      archive_entry_set_size(header, static_cast<la_int64_t>(content.size()));
+      archive_write_header(out, header);
+      archive_write_data(out, content.data(), content.size());
+      archive_entry_free(header);
+    }
+    if (archive_write_close(out) != ARCHIVE_OK) throw std::runtime_error(archive_error_string(out));
+    archive_write_free(out);
+    return folder_ / file;
+  }
+  fs::path folder_;
+};
+
+void raw_gzip(archive* a) {
+  archive_write_set_format_raw(a);
+  archive_write_add_filter_gzip(a);
+}
+void tar_gzip(archive* a) {
+  archive_write_set_format_pax_restricted(a);
+  archive_write_add_filter_gzip(a);
+}
+
+using contents = std::vector<std::pair<std::string, std::string>>;
+
+contents read_all(const fs::path& path, std::size_t step = 1000) {
+  nz::archive_reader in(path);
+  contents all;
+  while (const auto entry = in.next()) {
+    std::string text, part(step, '\0');
+    for (std::size_t got; (got = in.read(part)) > 0;) text += part.substr(0, got);
+    all.emplace_back(entry->name, text);
+  }
+  return all;
+}
+
+std::string message_of(const fs::path& path) {
+  try {
+    read_all(path);
+  } catch (const nz::parse_error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST_F(Archive, ReadsAPlainFileAsOneNamelessEntry) {
+  EXPECT_EQ(read_all(write("a.mtx", "hello\n")), (contents{{"", "hello\n"}}));
+}
+
+TEST_F(Archive, AFileOfNoBytesHasNoEntry) {
+  EXPECT_EQ(read_all(write("empty", "")), contents{});
+  EXPECT_EQ(read_all(pack("empty.gz", raw_gzip, {{"data", ""}})), contents{});
+}
+
+TEST_F(Archive, ReadsCompressedStreams) {
+  const std::string text = long_text();
+  const std::pair<const char*, int (*)(archive*)> filters[] = {{"gz", archive_write_add_filter_gzip},
+                                                               {"bz2", archive_write_add_filter_bzip2},
+                                                               {"xz", archive_write_add_filter_xz},
+                                                               {"lz4", archive_write_add_filter_lz4},
+                                                               {"zst", archive_write_add_filter_zstd}};
+  for (const auto& [name, filter] : filters) {
+    const auto choose = [filter = filter](archive* a) {
+      archive_write_set_format_raw(a);
+      filter(a);
+    };
+    EXPECT_EQ(read_all(pack(name, choose, {{"data", text}})), (contents{{"", text}})) << name;
+  }
+}
+
+TEST_F(Archive, ReadsSeveralGzipMembersAsOneStream) {
+  const std::string one = bytes_of(pack("one.gz", raw_gzip, {{"data", "first\n"}}));
+  EXPECT_EQ(read_all(write("two.gz", one + one)), (contents{{"", "first\nfirst\n"}}));
+}
+
+TEST_F(Archive, ReadsTheFilesOfATarAndAZipButNoFolders) {
+  const contents files{{"web/", ""}, {"web/web.mtx", long_text()}, {"web/empty", ""}, {"b", "second"}};
+  const contents expected(files.begin() + 1, files.end());
+  EXPECT_EQ(read_all(pack("a.tar.gz", tar_gzip, files)), expected);
+  EXPECT_EQ(read_all(pack(
+                "a.zip", [](archive* a) { archive_write_set_format_zip(a); }, files)),
+            expected);
+}
+
+TEST_F(Archive, EntriesThatAreNotReadAreSkipped) {
+  nz::archive_reader in(pack("a.tar.gz", tar_gzip, {{"a", long_text()}, {"b", "second"}}));
+  EXPECT_EQ(in.next()->name, "a");
+  const auto second = in.next();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->size, 6u);
+  EXPECT_EQ(in.where(), (folder_ / "a.tar.gz: member b").native());
+  std::string text(100, '\0');
+  EXPECT_EQ(in.read(text), 6u);
+  EXPECT_EQ(in.read(text), 0u);
+  EXPECT_FALSE(in.next());
+}
+
+TEST_F(Archive, FillsTheWholeBuffer) {
+  const std::string text = long_text();
+  nz::archive_reader in(pack("a.gz", raw_gzip, {{"data", text}}));
+  ASSERT_TRUE(in.next());
+  std::string part(text.size() - 1, '\0');
+  EXPECT_EQ(in.read(part), part.size());
+  EXPECT_EQ(in.read(part), 1u);
+  EXPECT_EQ(in.read(part), 0u);
+}
+
+TEST_F(Archive, RefusesEveryTruncatedGzip) {
+  const std::string good = bytes_of(pack("a.gz", raw_gzip, {{"data", long_text()}}));
+  for (std::size_t cut : {1u, 4u, 8u, 9u, 100u, 10'000u, 100'000u}) {
+    ASSERT_LT(cut, good.size());
+    const fs::path path = write("cut.gz", good.substr(0, good.size() - cut));
+    EXPECT_TRUE(message_of(path).starts_with(path.native() + ": ")) << cut << " bytes: " << message_of(path);
+  }
+}
+
+TEST_F(Archive, RefusesATruncatedTar) {
+  const fs::path tar =
+      pack("a.tar", [](archive* a) { archive_write_set_format_ustar(a); }, {{"a", long_text()}});
+  const std::string good = bytes_of(tar);
+  for (std::size_t length : {600u, 100'000u})
+    EXPECT_THROW(read_all(write("cut.tar", good.substr(0, length))), nz::parse_error) << length;
+  const std::string packed = bytes_of(pack("a.tar.gz", tar_gzip, {{"a", long_text()}}));
+  EXPECT_THROW(read_all(write("cut.tar.gz", packed.substr(0, packed.size() / 2))), nz::parse_error);
+}
+
+TEST_F(Archive, RefusesATarWithADamagedHeader) {
+  const fs::path tar =
+      pack("a.tar", [](archive* a) { archive_write_set_format_ustar(a); }, {{"a", "text"}, {"b", "text"}});
+  std::string bytes = bytes_of(tar);
+  bytes[1024] = 'x';  // the second entry's name: its check sum no longer holds
+  EXPECT_THROW(read_all(write("bad.tar", bytes)), nz::parse_error);
+}
+
+TEST_F(Archive, RefusesDamagedCompressedData) {
+  std::string bytes = bytes_of(pack("a.gz", raw_gzip, {{"data", long_text()}}));
+  std::fill_n(bytes.begin() + 5000, 500, '\xff');
+  EXPECT_THROW(read_all(write("bad.gz", bytes)), nz::parse_error);
+}
+
+TEST_F(Archive, SaysWhyAFileCannotBeOpened) {
+  EXPECT_EQ(message_of(folder_ / "x.mtx.gz"), (folder_ / "x.mtx.gz: No such file or directory").native());
+  EXPECT_EQ(message_of(folder_), folder_.native() + ": Is a directory");
+  if (geteuid() == 0) return;  // root reads everything
+  const fs::path secret = write("secret", "x");
+  chmod(secret.c_str(), 0);
+  EXPECT_EQ(message_of(secret), secret.native() + ": Permission denied");
+}
+
+TEST_F(Archive, ReadsFromAPipe) {
+  const std::string packed = bytes_of(pack("a.tar.gz", tar_gzip, {{"a", long_text()}}));
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << packed; });
+  EXPECT_EQ(read_all(pipe), (contents{{"a", long_text()}}));
+  writer.join();
+}
+
+TEST_F(Archive, ProgressRunsFromZeroToOne) {
+  nz::archive_reader in(write("a", std::string(3 << 20, 'x')));
+  ASSERT_TRUE(in.next());
+  std::string part(1 << 20, '\0');
+  double before = 0;
+  while (in.read(part) > 0) {
+    EXPECT_GE(in.progress(), before);
+    before = in.progress();
+  }
+  EXPECT_GT(before, 0.9);  // libarchive counts a block when it asks for the next
+}
+
+}  // namespace

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <nonzero/plan/kernels.hpp>
+#include <nonzero/reference/exact.hpp>
+
+#include "commands.hpp"
+#include "failures.hpp"
+#include "format_cost.hpp"
+#include "matrix_argument.hpp"
+#include "output.hpp"
+#include "table.hpp"
+#include "terminal.hpp"
+
+namespace nz::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct check_options {
+  std::vector<std::string> matrices = {"poisson2d:100", "rmat:12", "dense_rows:5000", "empty_rows:5000"};
+  std::string precision = "double";
+  bool json = false;
+};
+
+/// What one kernel made of one matrix.
+struct result {
+  const kernel_row* kernel = nullptr;
+  footprint size = {};
+  long double error = 0;      // the largest, in units of the bound; right when <= 1
+  std::string refusal;        // why the kernel cannot be had; empty: it can
+  bool is_too_large = false;  // refused because its format would be mostly padding
+
+  bool is_refused() const { return !refusal.empty(); }
+  bool is_wrong() const { return !(error <= 1); }  // NaN is wrong too
+  const char* verdict() const { return is_refused() ? "refused" : is_wrong() ? "wrong" : "ok"; }
+};
+
+struct tally {
+  int results = 0, wrong = 0, refused = 0;
+};
+
+/// A product to check: with beta = 0, y holds NaN, which must not be seen in the result.
+template <class V> struct trial {
+  V alpha, beta;
+  std::vector<V> y;
+  reference::exact_product exact;
+};
+
+/// Evenly spread over (-1, 1), the same on every machine.
+template <class V> std::vector<V> random_vector(index length, std::mt19937_64& source) {
+  std::vector<V> out(static_cast<std::size_t>(length));
+  for (V& value : out) value = static_cast<V>(std::ldexp(static_cast<double>(source() >> 11), -52) - 1);
+  return out;
+}
+
+template <class V>
+std::vector<trial<V>> make_trials(const csr<V>& a, const std::vector<V>& x, std::mt19937_64& source) {
+  constexpr std::array<std::array<V, 2>, 3> factors = {{{1, 0}, {2, -1}, {V(-0.5), V(0.25)}}};
+  std::vector<trial<V>> out;
+  for (const auto& [alpha, beta] : factors) {
+    std::vector<V> y = random_vector<V>(a.rows, source);
+    if (beta == V{0}) std::fill(y.begin(), y.end(), std::numeric_limits<V>::quiet_NaN());
+    auto exact = reference::multiply_exactly<V>(alpha, a, x, beta, y);
+    out.push_back({alpha, beta, std::move(y), std::move(exact)});
+  }
+  return out;
+}
+
+template <class V>
+result check_kernel(const kernel_row& kernel, const csr<V>& a, const std::vector<V>& x,
+                    const std::vector<trial<V>>& trials) {
+  result out;
+  out.kernel = &kernel;
+  std::unique_ptr<prepared_matrix<V>> prepared;
+  try {
+    prepared = kernel.prepare(a);
+  } catch (const unsupported& e) {
+    out.refusal = e.what();
+    for (const format_row& format : formats())
+      if (format.name == kernel.format) {
+        const format_cost cost = find_cost(format, a);
+        out.size = cost.size;
+        out.is_too_large = cost.refusal.has_value();
+      }
+    return out;
+  }
+  out.size = prepared->storage();
+  for (const trial<V>& t : trials) {
+    std::vector<V> y = t.y;
+    prepared->multiply(t.alpha, x, t.beta, y);
+    out.error = std::max(out.error, reference::largest_error<V>(t.exact, y));
+  }
+  return out;
+}
+
+std::string verdict_text(const result& r) {
+  if (r.is_refused()) return r.is_too_large ? refusal_text() : yellow("refused: ") + r.refusal;
+  return r.is_wrong() ? red("WRONG") : green("ok");
+}
+
+std::string result_text(const std::vector<result>& results, offset entries) {
+  table out({{"kernel"},
+             {"format"},
+             {"bytes", table::side::right},
+             {"per entry", table::side::right},
+             {"padding", table::side::right},
+             {"error/bound", table::side::right},
+             {""}});
+  for (const result& r : results) {
+    out.add({std::string(r.kernel->name), std::string(r.kernel->format), format_bytes(r.size.bytes),
+             per_entry_text(r.size, entries), padding_text(r.size),
+             r.is_refused() ? "–" : fmt::format("{:.3f}", static_cast<double>(r.error)), verdict_text(r)});
+  }
+  return out.text();
+}
+
+ordered_json as_json(const std::vector<result>& results) {
+  ordered_json out = ordered_json::array();
+  for (const result& r : results) {
+    ordered_json row = {{"kernel", r.kernel->name}, {"format", r.kernel->format}, {"verdict", r.verdict()}};
+    row["bytes"] = r.size.bytes;
+    row["padding_bytes"] = r.size.padding_bytes;
+    if (r.is_refused())
+      row["why"] = r.refusal;
+    else
+      row["error_in_bounds"] = static_cast<double>(r.error);
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+/// Checks one matrix in one precision; prints its table, or adds it to `json`.
+template <class V>
+void check_matrix(const std::string& name, const check_options& options, ordered_json& json, tally& total) {
+  const csr<V> a = load<V>(name).matrix;
+  std::mt19937_64 source(1);
+  const std::vector<V> x = random_vector<V>(a.cols, source);
+  const std::vector<trial<V>> trials = make_trials(a, x, source);
+  std::vector<result> results;
+  for (const kernel_row& kernel : kernels()) {
+    results.push_back(check_kernel(kernel, a, x, trials));
+    ++total.results;
+    total.wrong += results.back().is_wrong();
+    total.refused += results.back().is_refused();
+  }
+  if (options.json) {
+    json.push_back({{"matrix", name},
+                    {"precision", precision_name<V>()},
+                    {"rows", a.rows},
+                    {"cols", a.cols},
+                    {"entries", a.nnz()},
+                    {"results", as_json(results)}});
+    return;
+  }
+  print(fmt::format("{}  {}, {} entries, {}\n", bold(name), shape_text(a.rows, a.cols), grouped(a.nnz()),
+                    precision_name<V>()));
+  print(result_text(results, a.nnz()) + "\n");
+  finish_output();
+}
+
+void run(const check_options& options) {
+  ordered_json json = ordered_json::array();
+  tally total;
+  for (const std::string& name : options.matrices) {
+    if (name == "-" && options.precision == "both")
+      throw usage_error("check: standard input can be read only once: choose --precision float or double");
+    if (options.precision != "double") check_matrix<float>(name, options, json, total);
+    if (options.precision != "float") check_matrix<double>(name, options, json, total);
+  }
+  if (options.json)
+    print_json(json);
+  else if (total.wrong == 0)
+    print(fmt::format(
+        "{} results, all within the error bound of the exact product{}\n", total.results - total.refused,
+        total.refused > 0 ? fmt::format("; {} refused for too much padding", total.refused) : ""));
+  if (total.wrong > 0)
+    throw failed_run(
+        fmt::format("check: {} of {} results are wrong", total.wrong, total.results - total.refused));
+}
+
+}  // namespace
+
+void add_check(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("check", "Multiply with every kernel, and compare with the exact product");
+  auto options = std::make_shared<check_options>();
+  command->add_option("MATRIX", options->matrices, "Files or generators; a few generated ones if not given")
+      ->option_text(" ");
+  command->add_option("--precision", options->precision, "What the values are held in (double)")
+      ->check(CLI::IsMember({"float", "double", "both"}))
+      ->option_text("float|double|both");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      R"(Each kernel computes alpha A x + beta y for random x and y and three pairs of factors, one with
+beta = 0 and NaN in y. The error is given in units of what rounding may honestly cause in a row,
+(n + 4) eps (|alpha| sum |a||x| + |beta||y|): up to 1 is right. Exit status 1 if any is wrong.
+
+Examples:
+  nz check
+  nz check web.mtx poisson2d:300 --precision both
+  nz check rmat:14 --json | jq '.[].results[] | select(.verdict != "ok")')");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace nz::cli

@@ -1,0 +1,24 @@
+#include "format_cost.hpp"
+
+#include <fmt/format.h>
+
+#include "terminal.hpp"
+
+namespace nz::cli {
+
+std::string per_entry_text(footprint size, offset entries) {
+  if (entries == 0) return "–";
+  const double bytes = static_cast<double>(size.bytes) / static_cast<double>(entries);
+  return bytes < 1000 ? fmt::format("{:.1f} B", bytes) : format_bytes(static_cast<std::uint64_t>(bytes));
+}
+
+std::string padding_text(footprint size) {
+  const auto bytes = static_cast<double>(size.bytes), padding = static_cast<double>(size.padding_bytes);
+  return fmt::format("{:.1f} %", size.bytes == 0 ? 0 : 100 * padding / bytes);
+}
+
+std::string refusal_text() {
+  return yellow(fmt::format("refused: padding past {:g} × csr", padding_budget{}.times_csr));
+}
+
+}  // namespace nz::cli

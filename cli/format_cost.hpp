@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <nonzero/plan/kernels.hpp>
+
+namespace nz::cli {
+
+/// What a matrix would take in a format, and whether it can be had.
+struct format_cost {
+  footprint size;
+  std::optional<std::string> refusal;  // the library's reason; none: it can be had
+};
+
+/// Found without converting the matrix.
+template <class V> format_cost find_cost(const format_row& format, const csr<V>& a) {
+  format_cost out{format.footprint_of(a), std::nullopt};
+  try {
+    require_within_budget(format.name, out.size, footprint_of(a), {});
+  } catch (const unsupported& e) {
+    out.refusal = e.what();
+  }
+  return out;
+}
+
+/// The cells of a table for it: bytes, bytes per entry, padding.
+std::string per_entry_text(footprint size, offset entries);
+std::string padding_text(footprint size);
+/// "refused: padding past 4 × csr".
+std::string refusal_text();
+
+}  // namespace nz::cli

@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <nonzero/plan/features.hpp>
+
+#include "commands.hpp"
+#include "format_cost.hpp"
+#include "matrix_argument.hpp"
+#include "output.hpp"
+#include "table.hpp"
+#include "terminal.hpp"
+
+namespace nz::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct info_options {
+  matrix_argument matrix;
+  bool json = false;
+};
+
+struct findings {
+  matrix_features features;
+  std::optional<matrix_market_info> file;
+  std::vector<format_cost> costs;  // one for each of formats()
+};
+
+template <class V> std::vector<format_cost> find_costs(const csr<V>& a) {
+  std::vector<format_cost> out;
+  for (const format_row& format : formats()) out.push_back(find_cost(format, a));
+  return out;
+}
+
+std::string file_text(const matrix_market_info& file) {
+  constexpr const char* layouts[] = {"coordinate", "array"};
+  constexpr const char* fields[] = {"real", "integer", "pattern"};
+  constexpr const char* symmetries[] = {"general", "symmetric", "skew-symmetric"};
+  return fmt::format("{} {} {}", layouts[static_cast<int>(file.layout)], fields[static_cast<int>(file.field)],
+                     symmetries[static_cast<int>(file.symmetry)]);
+}
+
+std::string symmetry_text(const matrix_features& f) {
+  if (f.rows != f.cols) return "none: not square";
+  if (f.is_symmetric) return "symmetric, pattern and values";
+  if (f.is_skew_symmetric) return "skew-symmetric";
+  return f.has_symmetric_pattern ? "pattern symmetric, values not" : "none";
+}
+
+ordered_json as_json(const findings& found, const matrix_argument& argument) {
+  const matrix_features& f = found.features;
+  const row_length_features& r = f.row_length;
+  ordered_json out = {
+      {"matrix", argument.name},
+      {"precision", argument.precision},
+      {"rows", f.rows},
+      {"cols", f.cols},
+      {"entries", f.entries},
+      {"explicit_zeros", f.explicit_zeros},
+      {"symmetry",
+       {{"pattern", f.has_symmetric_pattern}, {"numeric", f.is_symmetric}, {"skew", f.is_skew_symmetric}}},
+      {"diagonal_entries", f.diagonal_entries},
+      {"bandwidth", {{"largest", f.bandwidth()}, {"lower", f.lower_bandwidth}, {"upper", f.upper_bandwidth}}},
+      {"empty_rows", r.empty},
+      {"empty_cols", f.empty_cols},
+      {"row_length",
+       {{"min", r.shortest},
+        {"median", r.median},
+        {"mean", r.mean},
+        {"max", r.longest},
+        {"std_dev", r.deviation},
+        {"histogram", ordered_json::array()}}},
+      {"file", nullptr},
+      {"formats", ordered_json::array()},
+  };
+  for (std::size_t b = 0; b < r.histogram.size(); ++b)
+    out["row_length"]["histogram"].push_back({{"from", b == 0 ? 0 : offset{1} << (b - 1)},
+                                              {"to", (offset{1} << b) - 1},
+                                              {"rows", r.histogram[b]}});
+  if (found.file)
+    out["file"] = {{"type", "Matrix Market " + file_text(*found.file)},
+                   {"entries", found.file->entries_in_file},
+                   {"duplicates_summed", found.file->duplicates_summed}};
+  for (std::size_t k = 0; k < found.costs.size(); ++k) {
+    const format_cost& cost = found.costs[k];
+    out["formats"].push_back(
+        {{"name", formats()[k].name},
+         {"bytes", cost.size.bytes},
+         {"padding_bytes", cost.size.padding_bytes},
+         {"refused", cost.refusal ? ordered_json(*cost.refusal) : ordered_json(nullptr)}});
+  }
+  return out;
+}
+
+std::string fact(std::string_view name, std::string_view value) {
+  return fmt::format("  {} {}\n", faint(fmt::format("{:<14}", name)), value);
+}
+
+std::string facts_text(const findings& found) {
+  const matrix_features& f = found.features;
+  const row_length_features& r = f.row_length;
+  std::string out;
+  if (found.file)
+    out += fact("file",
+                fmt::format("Matrix Market {}; {} entries, {} duplicates summed", file_text(*found.file),
+                            grouped(found.file->entries_in_file), grouped(found.file->duplicates_summed)));
+  out += fact("symmetry", symmetry_text(f));
+  out += fact("diagonal", fmt::format("{} of {} present", grouped(f.diagonal_entries),
+                                      grouped(std::min(f.rows, f.cols))));
+  out += fact("bandwidth", fmt::format("{} (lower {}, upper {})", grouped(f.bandwidth()),
+                                       grouped(f.lower_bandwidth), grouped(f.upper_bandwidth)));
+  out += fact("empty", fmt::format("{} rows, {} columns", grouped(r.empty), grouped(f.empty_cols)));
+  out += fact("explicit zeros", grouped(f.explicit_zeros));
+  out +=
+      fact("row length", fmt::format("min {}, median {:.6g}, mean {:.4g}, max {}, std dev {:.4g}",
+                                     grouped(r.shortest), r.median, r.mean, grouped(r.longest), r.deviation));
+  return out;
+}
+
+std::string histogram_text(const row_length_features& r) {
+  if (r.histogram.empty()) return "";
+  constexpr int bar_width = 40;
+  const index most = *std::max_element(r.histogram.begin(), r.histogram.end());
+  table out({{"row length", table::side::right}, {"rows", table::side::right}, {""}});
+  for (std::size_t b = 0; b < r.histogram.size(); ++b) {
+    const offset from = b == 0 ? 0 : offset{1} << (b - 1), to = (offset{1} << b) - 1;
+    const index rows = r.histogram[b];
+    // A few rows among many must still be seen.
+    const double part = rows == 0 ? 0 : std::max(static_cast<double>(rows) / most, 1.0 / (8 * bar_width));
+    out.add({from == to ? grouped(from) : fmt::format("{} – {}", grouped(from), grouped(to)), grouped(rows),
+             bar_of(part, bar_width)});
+  }
+  return out.text();
+}
+
+std::string costs_text(const findings& found) {
+  table out({{"format"},
+             {"bytes", table::side::right},
+             {"per entry", table::side::right},
+             {"padding", table::side::right},
+             {""}});
+  for (std::size_t k = 0; k < found.costs.size(); ++k) {
+    const format_cost& cost = found.costs[k];
+    out.add({std::string(formats()[k].name), format_bytes(cost.size.bytes),
+             per_entry_text(cost.size, found.features.entries), padding_text(cost.size),
+             cost.refusal ? refusal_text() : ""});
+  }
+  return out.text();
+}
+
+void run(const info_options& options) {
+  with_precision(options.matrix.precision, [&](auto zero) {
+    using value = decltype(zero);
+    const loaded_matrix<value> loaded = load<value>(options.matrix.name);
+    const findings found{find_features(loaded.matrix), loaded.file, find_costs(loaded.matrix)};
+    if (options.json) return print_json(as_json(found, options.matrix));
+    print(fmt::format("{}  {}, {} entries, {}\n\n", bold(options.matrix.name),
+                      shape_text(found.features.rows, found.features.cols), grouped(found.features.entries),
+                      options.matrix.precision));
+    print(facts_text(found) + "\n");
+    if (found.features.rows > 0) print(histogram_text(found.features.row_length) + "\n");
+    print(costs_text(found));
+  });
+}
+
+}  // namespace
+
+void add_info(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("info", "Shape, symmetry, row lengths, and bytes in every format");
+  auto options = std::make_shared<info_options>();
+  options->matrix.add_to(*command);
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      R"(Padding is what a format adds to make rows equally long. A format is refused where padding passes
+four times the bytes of csr.
+
+Examples:
+  nz info web.mtx.gz
+  nz info poisson3d:40 --precision float
+  nz info web.npz --json | jq .row_length.max
+  curl -s https://example.org/web.mtx | nz info -)");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace nz::cli

@@ -1,0 +1,69 @@
+#include <memory>
+
+#include <nonzero/io/generate.hpp>
+#include <nonzero/plan/kernels.hpp>
+
+#include "commands.hpp"
+#include "output.hpp"
+#include "table.hpp"
+#include "terminal.hpp"
+
+namespace nz::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+void print_tables() {
+  table format_table({{"format"}, {""}});
+  for (const format_row& format : formats())
+    format_table.add({std::string(format.name), std::string(format.summary)});
+  table kernel_table({{"kernel"}, {"format"}, {"runs on"}, {"repeatable"}, {""}});
+  for (const kernel_row& kernel : kernels())
+    kernel_table.add({std::string(kernel.name), std::string(kernel.format), std::string(kernel.runs_on),
+                      kernel.is_repeatable ? "yes" : "no", std::string(kernel.summary)});
+  table generator_table({{"generator"}, {"parameters"}, {""}});
+  for (const generate::kind& kind : generate::kinds())
+    generator_table.add({std::string(kind.name), std::string(kind.parameters), std::string(kind.summary)});
+  print(bold("Formats") + "\n" + format_table.text() + "\n");
+  print(bold("Kernels") + "\n" + kernel_table.text() + "\n");
+  print(bold("Generators") + "\n" + generator_table.text());
+}
+
+ordered_json as_json() {
+  ordered_json out = {{"formats", ordered_json::array()},
+                      {"kernels", ordered_json::array()},
+                      {"generators", ordered_json::array()}};
+  for (const format_row& format : formats())
+    out["formats"].push_back({{"name", format.name}, {"summary", format.summary}});
+  for (const kernel_row& kernel : kernels())
+    out["kernels"].push_back({{"name", kernel.name},
+                              {"format", kernel.format},
+                              {"runs_on", kernel.runs_on},
+                              {"repeatable", kernel.is_repeatable},
+                              {"summary", kernel.summary}});
+  for (const generate::kind& kind : generate::kinds())
+    out["generators"].push_back(
+        {{"name", kind.name}, {"parameters", kind.parameters}, {"summary", kind.summary}});
+  return out;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("list", "Every format, kernel and generator there is");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print JSON");
+  command->footer(R"(A repeatable kernel gives bitwise the same result every time.
+
+Examples:
+  nz list
+  nz list --json | jq -r '.kernels[].name')");
+  command->callback([json] {
+    if (*json)
+      print_json(as_json());
+    else
+      print_tables();
+  });
+}
+
+}  // namespace nz::cli

@@ -1,0 +1,45 @@
+#include "output.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include <nonzero/core/errors.hpp>
+
+namespace nz::cli {
+namespace {
+
+[[noreturn]] void throw_output_error(int reason) {
+  throw error("cannot write to standard output: " + std::generic_category().message(reason));
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_output_error(errno);
+}
+
+void print_json(const nlohmann::ordered_json& value) {
+  using handler = nlohmann::ordered_json::error_handler_t;
+  // A file's name may be no UTF-8.
+  print(value.dump(2, ' ', false, handler::replace) + "\n");
+}
+
+void finish_output() {
+  if (std::fflush(stdout) != 0) throw_output_error(errno);
+}
+
+std::string grouped(std::int64_t number) {
+  std::string digits = fmt::format("{}", number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+std::string shape_text(std::int64_t rows, std::int64_t cols) {
+  return fmt::format("{} × {}", grouped(rows), grouped(cols));
+}
+
+}  // namespace nz::cli

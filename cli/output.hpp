@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace nz::cli {
+
+/// Writes to standard output; throws `nz::error` with the system's reason if that fails.
+void print(std::string_view text);
+/// The same, on several lines. NaN and infinities come out as null, as JSON knows neither.
+void print_json(const nlohmann::ordered_json& value);
+/// Flushes what was printed, and throws if it could not all be written.
+void finish_output();
+
+/// 1234567 as "1,234,567".
+std::string grouped(std::int64_t number);
+/// "1,138 × 1,138".
+std::string shape_text(std::int64_t rows, std::int64_t cols);
+
+}  // namespace nz::cli

@@ -1,0 +1,55 @@
+#include "table.hpp"
+
+#include <algorithm>
+
+#include "terminal.hpp"
+
+namespace nz::cli {
+namespace {
+
+constexpr std::string_view gap = "  ";
+
+std::string in_column(const std::string& cell, int width, table::side align) {
+  const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(cell))), ' ');
+  return align == table::side::right ? fill + cell : cell + fill;
+}
+
+void add_line(std::string& out, std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  out += line + "\n";
+}
+
+}  // namespace
+
+int display_width(std::string_view text) {
+  int width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      i = std::min(text.find('m', i), text.size());
+    } else if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) {
+      ++width;
+    }
+  }
+  return width;
+}
+
+std::string table::text() const {
+  std::vector<int> widths;
+  for (const column& c : columns_) widths.push_back(display_width(c.title));
+  for (const auto& row : rows_)
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], display_width(row[c]));
+
+  std::string out, titles;
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    titles += std::string(gap) + faint(in_column(columns_[c].title, widths[c], columns_[c].align));
+  add_line(out, titles);
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c)
+      line += std::string(gap) + in_column(row[c], widths[c], columns_[c].align);
+    add_line(out, line);
+  }
+  return out;
+}
+
+}  // namespace nz::cli

@@ -1,0 +1,480 @@
+"""What a user of the command nz meets: its answers, its exit statuses, its files.
+
+Run as `python test_cli.py --nz PATH`, or with the path in the environment variable NZ. Needs only the standard library.
+NZ_SANITIZED says that nz was built with sanitizers, which do not bear a limit on memory.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import resource
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+import zlib
+from pathlib import Path
+
+COMMANDS = ["info", "spy", "convert", "generate", "multiply", "check", "list"]
+
+LECTURE = """%%MatrixMarket matrix coordinate real general
+% [3 0 1 0; 0 0 0 0; 0 2 4 1; 1 0 0 1]
+4 4 7
+1 1 3
+1 3 1
+3 2 2
+3 3 4
+3 4 1
+4 1 1
+4 4 1
+"""
+
+
+def nz_path():
+    if "--nz" in sys.argv:
+        at = sys.argv.index("--nz")
+        path = sys.argv[at + 1]
+        del sys.argv[at : at + 2]
+        return str(Path(path).resolve())
+    return os.environ.get("NZ", "nz")
+
+
+NZ = nz_path()
+
+
+class InFolder(unittest.TestCase):
+    """Each test runs nz in a folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.write("a.mtx", LECTURE)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+
+    def names(self):
+        return sorted(p.name for p in self.folder.iterdir())
+
+    def run_nz(self, *words, status=0, **options):
+        done = subprocess.run([NZ, *words], cwd=self.folder, capture_output=True, timeout=120, **options)
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+        return done
+
+    def output_of(self, *words, **options):
+        return self.run_nz(*words, **options).stdout.decode()
+
+    def json_of(self, *words):
+        return json.loads(self.output_of(*words, "--json"))
+
+    def assert_fails(self, status, *words, saying="", **options):
+        """One line on standard error that says why, and nothing else."""
+        done = self.run_nz(*words, status=status, **options)
+        message = done.stderr.decode()
+        self.assertRegex(message, r"\Anz: [^\n]+\n\Z")
+        self.assertIn(saying, message)
+        self.assertEqual(done.stdout, b"")
+        return message
+
+
+class Program(InFolder):
+    def test_help_teaches_by_example(self):
+        self.assertIn("Examples", self.output_of("--help"))
+        for command in COMMANDS:
+            with self.subTest(command):
+                text = self.output_of(command, "--help")
+                self.assertIn("Examples", text)
+                self.assertIn(f"nz {command}", text)
+
+    def test_version(self):
+        self.assertRegex(self.output_of("--version"), r"\Anz \d+\.\d+\.\d+\n\Z")
+
+    def test_wrong_usage_is_status_2(self):
+        self.assert_fails(2, saying="--help")
+        self.assert_fails(2, "frobnicate", saying="there is no command 'frobnicate'")
+        self.assert_fails(2, "--frobnicate", saying="there is no option '--frobnicate'")
+        self.assert_fails(2, "info", saying="MATRIX is required")
+        self.assert_fails(2, "info", "a.mtx", "b.mtx", saying="b.mtx")
+        self.assert_fails(2, "info", "a.mtx", "--precision", "half", saying="half")
+        self.assert_fails(2, "info", "poisson2d", saying="NX is missing")
+        self.assert_fails(2, "info", "poisson2d:x", saying="'x' is not a whole number")
+
+    def test_bad_data_is_status_1(self):
+        self.assert_fails(1, "info", "missing.mtx", saying="missing.mtx: there is no such file")
+        self.assert_fails(1, "info", ".", saying=".: ")
+        self.write("bad.mtx", LECTURE.replace("4 4 1", "4 9 1"))
+        self.assert_fails(1, "info", "bad.mtx", saying="bad.mtx:10: ")
+
+    def test_a_file_name_with_a_newline_still_makes_one_line(self):
+        self.assert_fails(1, "info", "new\nline.mtx")
+
+    def test_a_full_disk_is_status_1(self):
+        for words in [["info", "a.mtx"], ["spy", "a.mtx"], ["list"], ["--help"], ["convert", "a.mtx", "-"]]:
+            with self.subTest(words), open("/dev/full", "wb") as full:
+                done = subprocess.run([NZ, *words], cwd=self.folder, stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr.decode(), r"\Anz: [^\n]*No space left[^\n]*\n\Z")
+
+    def test_a_closed_pipe_ends_it_quietly(self):
+        for words in [["convert", "poisson2d:300", "-"], ["info", "a.mtx"]]:
+            with self.subTest(words):
+                program = subprocess.Popen(
+                    [NZ, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                )
+                program.stdout.close()
+                self.assertEqual(program.stderr.read(), b"")
+                program.stderr.close()
+                self.assertEqual(program.wait(60), -signal.SIGPIPE)
+
+    @unittest.skipIf("NZ_SANITIZED" in os.environ, "a sanitizer reserves more than the limit")
+    def test_too_little_memory_is_one_line(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+
+        self.assert_fails(1, "info", "diagonal:500000000", saying="out of memory", preexec_fn=limit)
+
+    def test_an_existing_file_is_taken_before_a_generator(self):
+        self.write("heat:3", LECTURE)
+        self.assertEqual(self.json_of("info", "heat:3")["entries"], 7)
+        self.assertEqual(self.json_of("info", "heat:4")["entries"], 10)
+
+
+class Info(InFolder):
+    def test_tells_the_facts(self):
+        found = self.json_of("info", "a.mtx")
+        self.assertEqual((found["rows"], found["cols"], found["entries"]), (4, 4, 7))
+        self.assertEqual(found["symmetry"], {"pattern": False, "numeric": False, "skew": False})
+        self.assertEqual(found["bandwidth"], {"largest": 3, "lower": 3, "upper": 2})
+        self.assertEqual((found["empty_rows"], found["empty_cols"], found["diagonal_entries"]), (1, 0, 3))
+        self.assertEqual(found["row_length"]["max"], 3)
+        self.assertEqual([b["rows"] for b in found["row_length"]["histogram"]], [1, 0, 3])
+        self.assertEqual(found["file"]["type"], "Matrix Market coordinate real general")
+        csr = found["formats"][0]
+        self.assertEqual((csr["name"], csr["bytes"], csr["padding_bytes"]), ("csr", 7 * 12 + 5 * 8, 0))
+
+    def test_prints_them_for_people(self):
+        text = self.output_of("info", "a.mtx")
+        self.assertIn("a.mtx  4 × 4, 7 entries, double\n", text)
+        self.assertIn("bandwidth      3 (lower 3, upper 2)", text)
+        self.assertIn("█", text)
+        self.assertNotIn("\x1b", text)
+
+    def test_knows_all_formats(self):
+        names = [f["name"] for f in self.json_of("list")["formats"]]
+        self.assertEqual([f["name"] for f in self.json_of("info", "a.mtx")["formats"]], names)
+
+    def test_counts_duplicates_and_zeros(self):
+        self.write("d.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 3\n1 1 1\n1 1 2\n2 2 0\n")
+        found = self.json_of("info", "d.mtx")
+        self.assertEqual(found["file"]["duplicates_summed"], 1)
+        self.assertEqual((found["entries"], found["explicit_zeros"]), (2, 1))
+
+    def test_names_a_refused_format(self):
+        found = {f["name"]: f for f in self.json_of("info", "dense_rows:3000:2:1")["formats"]}
+        self.assertIn("padding", found["ell"]["refused"])
+        self.assertIsNone(found["csr"]["refused"])
+        self.assertIn("refused: padding past 4 × csr", self.output_of("info", "dense_rows:3000:2:1"))
+
+    def test_sees_symmetry(self):
+        self.assertIn("symmetric, pattern and values", self.output_of("info", "poisson2d:5"))
+        self.write("s.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 5\n")
+        self.assertIn("skew-symmetric", self.output_of("info", "s.mtx"))
+        self.assertIn("not square", self.output_of("info", "uniform:4:2:9"))
+
+    def test_reads_standard_input(self):
+        for name in ["-", "/dev/stdin"]:
+            self.assertIn("4 × 4, 7 entries", self.output_of("info", name, input=LECTURE.encode()))
+
+    def test_a_matrix_of_nothing(self):
+        self.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n")
+        self.assertIn("0 × 0, 0 entries", self.output_of("info", "n.mtx"))
+        self.assertEqual(self.json_of("info", "n.mtx")["row_length"]["histogram"], [])
+
+
+class Spy(InFolder):
+    def pixels(self, name):
+        """Width, height and rows of RGB pixels of a PNG, read without any library."""
+        data = (self.folder / name).read_bytes()
+        self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+        packed, at = b"", 8
+        while at < len(data):
+            length, kind = struct.unpack(">I4s", data[at : at + 8])
+            body = data[at + 8 : at + 8 + length]
+            if kind == b"IHDR":
+                width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+                self.assertEqual((depth, colour), (8, 2))
+            packed += body if kind == b"IDAT" else b""
+            at += 12 + length
+        self.assertEqual(kind, b"IEND")
+        return width, height, zlib.decompress(packed)
+
+    def test_draws_a_small_matrix_in_squares(self):
+        picture = self.output_of("spy", "a.mtx")
+        self.assertIn("a.mtx  4 × 4, 7 entries\n", picture)
+        self.assertIn("│ ■ · ■ · │\n│ · · · · │\n│ · ■ ■ ■ │\n│ ■ · · ■ │\n", picture)
+
+    def test_fits_the_width_it_is_given(self):
+        for columns in [20, 80]:
+            picture = self.output_of("spy", "poisson2d:40", env={**os.environ, "COLUMNS": str(columns)})
+            self.assertLessEqual(max(len(x) for x in picture.splitlines() if x[0] in "┌│└"), columns)
+        self.assertIn("a dot stands for", picture)
+
+    def test_writes_a_png(self):
+        self.run_nz("spy", "a.mtx", "-o", "a.png")
+        width, height, data = self.pixels("a.png")
+        self.assertEqual(width, height)
+        self.assertEqual(len(data), height * (1 + 3 * width))
+
+    def test_a_picture_keeps_the_shape(self):
+        self.run_nz("spy", "uniform:2000:4:1000", "-o", "u.png", "--size", "500")
+        width, height, _ = self.pixels("u.png")
+        self.assertAlmostEqual(height / width, 2, delta=0.1)
+        self.assertLess(height, 530)
+
+    def test_draws_nothing_and_the_extreme(self):
+        self.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n0 5 0\n")
+        for name in ["n.mtx", "uniform:1:5:100000", "diagonal:1"]:
+            self.run_nz("spy", name)
+            self.run_nz("spy", name, "-o", "x.png")
+
+    def test_refuses_other_endings_and_sizes(self):
+        self.assert_fails(2, "spy", "a.mtx", "-o", "a.jpg", saying=".png")
+        self.assert_fails(2, "spy", "a.mtx", "--size", "0")
+        self.assert_fails(2, "spy", "a.mtx", "--size", "100000")
+        self.assertEqual(self.names(), ["a.mtx"])
+
+
+class ConvertAndGenerate(InFolder):
+    def test_there_and_back(self):
+        self.run_nz("convert", "a.mtx", "a.npz")
+        self.run_nz("convert", "a.npz", "small.npz", "--compress")
+        self.run_nz("convert", "small.npz", "b.mtx")
+        banner, *lines = (self.folder / "b.mtx").read_text().splitlines()
+        self.assertEqual(banner, "%%MatrixMarket matrix coordinate real general")
+        self.assertEqual(lines, LECTURE.splitlines()[2:])
+
+    def test_to_standard_output_whatever_that_is(self):
+        text = self.output_of("convert", "a.mtx", "-")
+        with open(self.folder / "out.txt", "w") as out:
+            subprocess.run([NZ, "convert", "a.mtx", "-"], cwd=self.folder, stdout=out, check=True)
+        self.assertEqual((self.folder / "out.txt").read_text(), text)
+
+    def test_onto_itself(self):
+        self.run_nz("convert", "a.mtx", "a.mtx")
+        self.assertEqual(self.json_of("info", "a.mtx")["entries"], 7)
+
+    def test_refuses_before_it_reads(self):
+        self.assert_fails(2, "convert", "missing.mtx", "a.txt", saying=".mtx or .npz")
+        self.assert_fails(2, "convert", "a.mtx", "b.mtx", "--compress", saying="--compress")
+
+    def test_a_failed_run_leaves_the_old_file_and_no_other(self):
+        self.write("bad.mtx", LECTURE + "1 1 1\n")
+        self.write("old.mtx", "precious")
+        self.assert_fails(1, "convert", "bad.mtx", "old.mtx", saying="bad.mtx:11")
+        self.assert_fails(1, "convert", "a.mtx", "nowhere/b.mtx", saying="nowhere/b.mtx")
+        self.assertEqual((self.folder / "old.mtx").read_text(), "precious")
+        self.assertEqual(self.names(), ["a.mtx", "bad.mtx", "old.mtx"])
+
+    def test_an_interrupted_write_leaves_the_old_file_and_no_other(self):
+        for number in [signal.SIGINT, signal.SIGTERM]:
+            with self.subTest(number):
+                self.write("old.npz", "precious")
+                before = self.names()
+                program = subprocess.Popen(
+                    [NZ, "convert", "poisson3d:110", "old.npz", "--compress"], cwd=self.folder
+                )
+                end = time.monotonic() + 60
+                while self.names() == before and program.poll() is None and time.monotonic() < end:
+                    time.sleep(0.002)
+                self.assertIsNone(program.poll(), "it was done before it could be interrupted")
+                program.send_signal(number)
+                self.assertEqual(program.wait(60), -number)
+                self.assertEqual(self.names(), before)
+                self.assertEqual((self.folder / "old.npz").read_text(), "precious")
+
+    def test_generates_every_kind(self):
+        for kind in self.json_of("list")["generators"]:
+            with self.subTest(kind["name"]):
+                self.run_nz("generate", kind["name"], "6", "g.mtx")
+                made = self.output_of("convert", "g.mtx", "-")
+                self.assertEqual(made, self.output_of("convert", kind["name"] + ":6", "-"))
+                self.assertIn(kind["name"], self.output_of("generate", "--help"))
+
+    def test_the_seed_decides(self):
+        made = [self.output_of("generate", "uniform", "20", "3", "-", "--seed", s) for s in ["1", "1", "2"]]
+        self.assertEqual(made[0], made[1])
+        self.assertNotEqual(made[0], made[2])
+
+    def test_generate_says_what_is_wrong(self):
+        self.assert_fails(2, "generate", "nonsense", "3", "g.mtx", saying="nonsense")
+        self.assert_fails(2, "generate", "poisson2d", "g.mtx", saying="NX is missing")
+        self.assert_fails(2, "generate", "poisson2d", "3", saying=".mtx or .npz")
+        self.assert_fails(2, "generate", "heat", "3", "4", "g.mtx")
+        self.assertEqual(self.names(), ["a.mtx"])
+
+
+class Multiply(InFolder):
+    def vector(self, name, *values):
+        lines = ["%%MatrixMarket matrix array real general", f"{len(values)} 1", *map(str, values)]
+        self.write(name, "\n".join(lines) + "\n")
+
+    def product(self, *words):
+        banner, size, *values = self.output_of("multiply", *words, "-o", "-").splitlines()
+        self.assertEqual(banner, "%%MatrixMarket matrix array real general")
+        self.assertEqual(size, f"{len(values)} 1")
+        return [float(v) for v in values]
+
+    def test_by_ones_gives_row_sums(self):
+        self.assertEqual(self.product("a.mtx"), [4, 0, 7, 2])
+
+    def test_with_every_kernel_that_takes_it(self):
+        self.vector("x.mtx", 1, 2, 3, 4)
+        self.vector("y.mtx", 1, 1, 1, 1)
+        options = ["--x", "x.mtx", "--alpha", "2", "--beta", "-1", "--y", "y.mtx"]
+        for kernel in self.json_of("list")["kernels"]:
+            with self.subTest(kernel["name"]):
+                self.assertEqual(self.product("a.mtx", *options, "--kernel", kernel["name"]), [11, -1, 39, 9])
+
+    def test_summary(self):
+        found = self.json_of("multiply", "a.mtx")
+        self.assertEqual((found["sum"], found["norm_1"], found["norm_max"]), (13, 13, 7))
+        self.assertAlmostEqual(found["norm_2"], (16 + 49 + 4) ** 0.5)
+        self.assertEqual(found["first"], [4, 0, 7, 2])
+        self.assertEqual(found["kernel"], "csr_serial")
+        self.assertIn("|y|_max   7\n", self.output_of("multiply", "a.mtx"))
+
+    def test_what_is_not_finite_is_null_in_json(self):
+        self.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 nan\n")
+        found = self.json_of("multiply", "n.mtx")
+        self.assertEqual((found["norm_max"], found["first"]), (None, [None]))
+
+    def test_writes_a_file(self):
+        self.assertEqual(self.output_of("multiply", "a.mtx", "-o", "y.mtx"), "")
+        self.assertEqual(self.product("a.mtx", "--x", "y.mtx"), [19, 0, 30, 6])
+
+    def test_verbose_names_the_kernel_on_standard_error(self):
+        done = self.run_nz("multiply", "a.mtx", "--kernel", "ell_serial", "-v", "-o", "y.mtx")
+        self.assertRegex(done.stderr.decode(), r"\Anz: ell_serial \(ell\): .*\n\Z")
+
+    def test_refuses_what_makes_no_sense(self):
+        self.assert_fails(2, "multiply", "a.mtx", "--beta", "1", saying="--y")
+        self.assert_fails(2, "multiply", "a.mtx", "--y", "y.mtx", saying="--beta")
+        self.assert_fails(2, "multiply", "a.mtx", "--kernel", "magic", saying="csr_serial")
+        self.assert_fails(2, "multiply", "a.mtx", "--alpha", "two")
+        self.assert_fails(2, "multiply", "a.mtx", "-o", "-", "--json")
+        self.assert_fails(2, "multiply", "-", "--x", "-", saying="standard input")
+
+    def test_vectors_must_fit(self):
+        self.vector("x.mtx", 1, 2, 3)
+        message = "x.mtx: x must have 4 entries to fit the matrix, this has 3"
+        self.assert_fails(1, "multiply", "a.mtx", "--x", "x.mtx", "-o", "y.mtx", saying=message)
+        self.assertEqual(self.names(), ["a.mtx", "x.mtx"])
+
+    def test_a_refused_format_is_status_1(self):
+        self.assert_fails(1, "multiply", "dense_rows:3000:2:1", "--kernel", "ell_serial", saying="padding")
+
+
+class CheckAndList(InFolder):
+    def test_every_kernel_is_right_or_refused(self):
+        kernels = [k["name"] for k in self.json_of("list")["kernels"]]
+        names = ["a.mtx", "rmat:8", "uniform:30:4:50", "dense_rows:2000:2:1"]
+        matrices = self.json_of("check", *names, "--precision", "both")
+        self.assertEqual(len(matrices), 2 * len(names))
+        for matrix in matrices:
+            self.assertEqual([r["kernel"] for r in matrix["results"]], kernels)
+            for result in matrix["results"]:
+                self.assertIn(result["verdict"], ["ok", "refused"])
+                if result["verdict"] == "ok":
+                    self.assertLessEqual(result["error_in_bounds"], 1)
+                else:
+                    self.assertIn("padding", result["why"])
+        self.assertIn("refused", str(matrices[-1]))
+
+    def test_prints_a_table(self):
+        text = self.output_of("check", "a.mtx", "dense_rows:3000:2:1")
+        self.assertIn("a.mtx  4 × 4, 7 entries, double\n", text)
+        self.assertRegex(text, r"csr_serial +csr +124 B +17\.7 B +0\.0 % +\d\.\d{3}  ok\n")
+        self.assertIn("refused: padding past 4 × csr\n", text)
+        self.assertIn("all within the error bound", text)
+
+    def test_has_matrices_of_its_own(self):
+        self.assertIn("ok", self.output_of("check"))
+
+    def test_standard_input_is_there_only_once(self):
+        self.assertIn("float", self.output_of("check", "-", "--precision", "float", input=LECTURE.encode()))
+        self.assert_fails(2, "check", "-", "--precision", "both", saying="standard input")
+
+    def test_nan_in_the_matrix_is_right_where_it_is_due(self):
+        self.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 inf\n")
+        self.run_nz("check", "n.mtx")
+
+    def test_lists_every_kernel(self):
+        text = self.output_of("list")
+        for kernel in self.json_of("list")["kernels"]:
+            self.assertRegex(text, rf"{kernel['name']} +{kernel['format']} +{kernel['runs_on']} +(yes|no) ")
+
+
+class OnATerminal(InFolder):
+    def run_on_terminal(self, *words, feed=None, **environment):
+        """What nz writes to a terminal of 60 columns. `feed` sends text to its standard input, slowly."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 60, 0, 0))
+        env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+        program = subprocess.Popen(
+            [NZ, *words], cwd=self.folder, stdin=subprocess.PIPE, stdout=slave, stderr=slave,
+            env={**env, "TERM": "xterm-256color", **environment},
+        )  # fmt: skip
+        os.close(slave)
+        for piece in feed or []:
+            program.stdin.write(piece)
+            program.stdin.flush()
+        program.stdin.close()
+        seen = b""
+        while select.select([master], [], [], 60)[0]:
+            try:
+                seen += os.read(master, 65536)
+            except OSError:  # the other end is closed
+                break
+        os.close(master)
+        self.assertEqual(program.wait(60), 0, seen)
+        return seen.decode().replace("\r\n", "\n")
+
+    def test_colour_unless_it_is_not_wanted(self):
+        self.assertIn("\x1b[1ma.mtx\x1b[0m", self.run_on_terminal("info", "a.mtx"))
+        self.assertNotIn("\x1b", self.run_on_terminal("info", "a.mtx", NO_COLOR="1"))
+        self.assertNotIn("\x1b", self.run_on_terminal("check", "a.mtx", TERM="dumb"))
+
+    def test_the_picture_fits_the_screen(self):
+        lines = self.run_on_terminal("spy", "poisson2d:50", NO_COLOR="1").splitlines()
+        self.assertLessEqual(len(lines), 29)
+        self.assertLessEqual(max(map(len, lines)), 60)
+        self.assertIn("\x1b[38;5;", self.run_on_terminal("spy", "poisson2d:50"))
+
+    def slow_matrix(self):
+        entries = 200_000
+        yield f"%%MatrixMarket matrix coordinate real general\n{entries} {entries} {entries}\n".encode()
+        for part in range(8):
+            time.sleep(0.2)
+            rows = range(part * entries // 8, (part + 1) * entries // 8)
+            yield "".join(f"{i + 1} {i + 1} 1\n" for i in rows).encode()
+
+    def test_a_long_read_shows_a_bar_and_erases_it(self):
+        seen = self.run_on_terminal("info", "-", feed=self.slow_matrix())
+        self.assertRegex(seen, r"reading /dev/stdin .* %")
+        before, after = seen.rsplit("\r\x1b[K", 1)
+        self.assertNotIn("reading", after)
+        self.assertIn("entries", after)
+
+    def test_a_short_read_shows_none(self):
+        self.assertNotIn("reading", self.run_on_terminal("info", "a.mtx"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,98 @@
+# The front door. `make help` lists what there is; CMakePresets.json holds how each kind of build is made.
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+# Warnings are errors where CI runs; anyone else's newer compiler may warn.
+WERROR ?= $(if $(filter true 1,$(CI)),ON,OFF)
+
+dependencies := .ci/install-dependencies
+python := build/venv/bin/python
+venv := build/venv/.made
+example := examples/data/debian-packages.mtx
+# Ninja's progress line suits a terminal; a log wants only what went wrong.
+quiet := $(if $(MAKE_TERMOUT),,--quiet)
+configure = mkdir -p build && { cmake --preset $(1) -DNONZERO_WERROR=$(WERROR) >build/configure-$(1).log 2>&1 || \
+  { cat build/configure-$(1).log; exit 1; }; }
+build = cmake --build --preset $(1) -j$(JOBS) $(2) -- $(quiet)
+files = $$(git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh')
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test format check check-format check-tidy check-includes check-headers sanitize fuzz bench cuda \
+  install clean dependencies dependencies-checks
+
+help: ## list what make can do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: dependencies ## build, look at a real graph, and check every kernel on it and on generated matrices
+	@$(call configure,release)
+	@$(call build,release,--target nz)
+	@build/release/cli/nz spy $(example)
+	@build/release/cli/nz check $(example) poisson2d:200 fem:8 rmat:12 dense_rows:20000 empty_rows:50000 tridiagonal:100000
+
+test: dependencies $(venv) ## build and run all tests
+	@$(call configure,release)
+	@$(call build,release)
+	@ctest --preset release -j$(JOBS) --progress
+
+format: dependencies-checks ## lay out all C++ as .clang-format says
+	@clang-format -i $(files)
+
+check: check-format check-includes check-headers check-tidy ## all checks below
+
+check-format: dependencies-checks ## C++ is laid out as .clang-format says
+	@clang-format --dry-run -Werror $(files)
+
+check-includes: ## includes follow the arrows of docs/architecture.md
+	@.ci/check-includes
+
+check-headers: dependencies ## every header compiles alone
+	@$(call configure,release)
+	@$(call build,release,--target all_verify_interface_header_sets)
+	@git ls-files '*_internal.hpp' 'cli/*.hpp' 'tests/*.hpp' 'fuzz/*.hpp' 'bench/*.hpp' | \
+	  xargs -r -P$(JOBS) -n1 g++ -std=c++20 -w -fsyntax-only -I. -x c++
+
+check-tidy: dependencies-checks ## clang-tidy finds nothing
+	@$(call configure,release)
+	@git ls-files 'nonzero/*.cpp' 'cli/*.cpp' 'tests/*.cpp' | grep -v ^tests/install/ | \
+	  xargs -P$(JOBS) -n1 clang-tidy --quiet -p build/release 2>build/tidy.log || { tail build/tidy.log; exit 1; }
+
+sanitize: dependencies $(venv) ## run all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(call configure,sanitize)
+	@$(call build,sanitize)
+	@ctest --preset sanitize -j$(JOBS) --progress
+
+fuzz: dependencies-checks ## fuzz each reader for FUZZ_SECONDS (60)
+	@$(call configure,fuzz)
+	@$(call build,fuzz)
+	@.ci/fuzz $(FUZZ_SECONDS) $(JOBS)
+
+bench: dependencies-checks $(venv) ## measure how fast files are read
+	@$(call configure,bench)
+	@$(call build,bench)
+	@$(python) bench/read.py
+
+cuda: dependencies ## build with what runs on NVIDIA GPUs
+	@$(call configure,cuda)
+	@$(call build,cuda)
+
+install: dependencies ## install library, headers, CMake package and nz under PREFIX (/usr/local)
+	@$(call configure,release)
+	@$(call build,release)
+	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
+
+clean: ## remove all that was built
+	@rm -rf build
+
+dependencies:
+	@$(dependencies)
+
+dependencies-checks:
+	@$(dependencies) checks
+
+$(venv): tests/requirements.txt | dependencies
+	@echo "Making build/venv"
+	@python3 -m venv --clear build/venv
+	@build/venv/bin/pip install --quiet --disable-pip-version-check --only-binary=:all: -r tests/requirements.txt
+	@touch $@

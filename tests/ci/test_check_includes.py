@@ -1,0 +1,89 @@
+"""Feeds .ci/check-includes small trees and expects every broken arrow, and nothing else, to be reported."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECKER = pathlib.Path(__file__).resolve().parents[2] / ".ci" / "check-includes"
+
+RIGHT = [
+    ("nonzero/io/read.cpp", "<nonzero/core/types.hpp>"),
+    ("nonzero/io/read.cpp", "<nonzero/core/threads.hpp>"),
+    ("nonzero/io/read.cpp", "<vector>"),
+    ("nonzero/io/read.cpp", '"scan.hpp"'),
+    ("nonzero/plan/kernels.cpp", "<nonzero/gpu/csr_vector.cuh>"),
+    ("nonzero/plan/kernels.cpp", "<nonzero/cpu/csr_rows.hpp>"),
+    ("nonzero/gpu/cuda/memory.cu", "<cuda_runtime.h>"),
+    ("nonzero/gpu/cuda/memory.cu", "<nonzero/gpu/csr_vector.cuh>"),
+    ("nonzero/cpu/csr_rows.cpp", "<hwy/highway.h>"),
+    ("nonzero/nonzero.hpp", "<nonzero/io/read.hpp>"),
+    ("cli/info.cpp", "<nonzero/gpu/cuda/devices.hpp>"),
+    ("cli/info.cpp", "<CLI/CLI.hpp>"),
+    ("tests/formats/csr_test.cpp", "<nonzero/formats/invariants.hpp>"),
+    ("tests/formats/csr_test.cpp", '"tests/battery/battery.hpp"'),
+    ("tests/formats/csr_test.cpp", "<tests/battery/battery.hpp>"),
+    ("bench/read.cpp", "<Eigen/Sparse>"),
+    ("bench/read.cpp", "<nlohmann/json.hpp>"),
+    ("nonzero/io/read.cpp", "<nonzero/io/scan_internal.hpp>"),
+]
+
+WRONG = [
+    ("nonzero/core/types.hpp", "<nonzero/formats/csr.hpp>", "core may not include formats"),
+    ("nonzero/formats/csr.cpp", "<nonzero/io/read.hpp>", "formats may not include io"),
+    ("nonzero/formats/csr.cpp", "<nonzero/core/threads.hpp>", "threads only under"),
+    ("nonzero/formats/csr.cpp", "<omp.h>", "threads only under"),
+    ("nonzero/reference/multiply.cpp", "<nonzero/plan/kernels.hpp>", "reference may not include plan"),
+    ("nonzero/cpu/csr_rows.cpp", "<nonzero/gpu/csr_vector.cuh>", "cpu may not include gpu"),
+    ("nonzero/gpu/csr_vector.cuh", "<nonzero/gpu/emulator/lanes.hpp>", "gpu may not include gpu/emulator"),
+    ("nonzero/gpu/emulator/lanes.cpp", "<nonzero/gpu/cuda/memory.hpp>", "gpu/emulator may not include gpu/cuda"),
+    ("nonzero/gpu/csr_vector.cuh", "<cuda_runtime.h>", "CUDA only under nonzero/gpu/cuda"),
+    ("cli/list.cpp", "<cuda_runtime.h>", "CUDA only under nonzero/gpu/cuda"),
+    ("nonzero/gpu/cuda/memory.hpp", "<cuda_runtime.h>", "no CUDA type in a header"),
+    ("nonzero/io/read.cpp", "<immintrin.h>", "SIMD only under nonzero/cpu"),
+    ("nonzero/io/read.cpp", "<arm_neon.h>", "SIMD only under nonzero/cpu"),
+    ("nonzero/plan/plan.cpp", "<hwy/highway.h>", "SIMD only under nonzero/cpu"),
+    ("nonzero/algorithms/cg.cpp", "<petscmat.h>", "PETSc and MPI only under nonzero/distributed"),
+    ("nonzero/io/read.cpp", "<CLI/CLI.hpp>", "what only programs need only under cli"),
+    ("nonzero/io/read.cpp", "<nonzero/nonzero.hpp>", "io may not include nonzero.hpp"),
+    ("nonzero/io/read.cpp", "<cli/progress.hpp>", "nothing but the tests includes cli"),
+    ("nonzero/io/read.cpp", "<nonzero/utils/text.hpp>", "in no folder of the architecture"),
+    ("nonzero/utils/text.cpp", "<vector>", "in no folder of the architecture"),
+    ("nonzero/io/read.cpp", '"../formats/csr.hpp"', "a quoted include stays in its own folder"),
+    ("cli/info.cpp", '"nonzero/formats/csr.hpp"', "a quoted include stays in its own folder"),
+    ("cli/info.cpp", "<nonzero/cpu/csr_rows.hpp>", "cli may include public headers only"),
+    ("examples/heat.cpp", "<nonzero/formats/invariants.hpp>", "examples may include public headers only"),
+    ("bench/read.cpp", "<nonzero/io/scan_internal.hpp>", "bench may include public headers only"),
+    ("bench/spmv.cpp", "<tests/battery/battery.hpp>", "nothing but the tests includes tests"),
+]
+
+
+def report(path, header):
+    """The checker's exit status and output for a tree of one file, whose line 3 is the include."""
+    with tempfile.TemporaryDirectory() as root:
+        file = pathlib.Path(root, path)
+        file.parent.mkdir(parents=True)
+        file.write_text(f"#pragma once\n// #include <nothing>\n  #  include {header}  // why\n")
+        done = subprocess.run([sys.executable, CHECKER, root], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+
+class TheChecker(unittest.TestCase):
+    def test_says_nothing_of_what_follows_the_arrows(self):
+        for path, header in RIGHT:
+            with self.subTest(path=path, header=header):
+                self.assertEqual(report(path, header), (0, "every include follows the arrows\n"))
+
+    def test_reports_file_line_and_arrow_of_what_does_not(self):
+        for path, header, problem in WRONG:
+            with self.subTest(path=path, header=header):
+                status, output = report(path, header)
+                self.assertEqual(status, 1)
+                self.assertRegex(output, rf"^{path}:[13]: ")
+                self.assertIn(problem, output)
+                self.assertEqual(output.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -37,12 +37,13 @@ LECTURE = """%%MatrixMarket matrix coordinate real general
 
 
 def nz_path():
+    """An absolute path: the tests run nz in folders of their own."""
     if "--nz" in sys.argv:
         at = sys.argv.index("--nz")
         path = sys.argv[at + 1]
         del sys.argv[at : at + 2]
         return str(Path(path).resolve())
-    return os.environ.get("NZ", "nz")
+    return str(Path(os.environ["NZ"]).resolve()) if "NZ" in os.environ else "nz"
 
 
 NZ = nz_path()

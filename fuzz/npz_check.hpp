@@ -17,10 +17,10 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/io/npz.hpp>
 
-// A few bytes may stand for a matrix of a hundred million empty rows; past this size memory "runs out". The
+// A few bytes may stand for a matrix of millions of empty rows; past this size memory "runs out". The
 // library's arrays come from here. Each target is a single source, which may define these.
 void* operator new(std::size_t size, std::align_val_t alignment) {
-  constexpr std::size_t limit = std::size_t{256} << 20;
+  constexpr std::size_t limit = std::size_t{16} << 20;
   const auto align = static_cast<std::size_t>(alignment);
   void* memory = size > limit ? nullptr : std::aligned_alloc(align, (size + align - 1) / align * align);
   if (!memory && size > 0) throw std::bad_alloc();

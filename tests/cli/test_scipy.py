@@ -19,7 +19,7 @@ import numpy
 import scipy.io
 import scipy.sparse
 
-NZ = os.environ.get("NZ", "nz")
+NZ = os.path.abspath(os.environ["NZ"]) if "NZ" in os.environ else "nz"
 EPSILON = {"float": 2.0**-23, "double": 2.0**-52}
 VALUE = {"float": numpy.float32, "double": numpy.float64}
 

@@ -42,7 +42,13 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto unit = static_cast<std::size_t>(alignment);
   return count_or_fail(is_to_fail() ? nullptr : std::aligned_alloc(unit, (size / unit + 1) * unit));
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  void* const memory = is_to_fail() ? nullptr : std::malloc(size ? size : 1);
+  live += memory != nullptr;
+  return memory;
+}
 void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t) noexcept { release(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }

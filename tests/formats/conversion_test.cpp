@@ -67,7 +67,7 @@ TYPED_TEST(Conversions, TransposingTwiceSortsEachRow) {
 }
 
 TEST(HybWidth, IsTheLargestThatAThirdOfTheRowsFill) {
-  const auto width_for = [](std::vector<index> lengths) {
+  const auto width_for = [](const std::vector<index>& lengths) {
     csr<float> a{static_cast<index>(lengths.size()), 100, {0}, {}, {}};
     for (const index length : lengths) {
       for (index j = 0; j < length; ++j) a.col.push_back(j);

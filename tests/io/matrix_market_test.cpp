@@ -24,7 +24,7 @@ using nz::offset;
 const fs::path data = NONZERO_TEST_DATA;
 
 nz::csr<double> read_valid(const std::string& name, nz::matrix_market_info* info = nullptr) {
-  const auto a = nz::read_matrix_market<double>(data / "valid" / (name + ".mtx"), {}, info);
+  auto a = nz::read_matrix_market<double>(data / "valid" / (name + ".mtx"), {}, info);
   validate(a);
   return a;
 }

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -33,61 +37,130 @@ struct cursor {
   void finish_line() {
     skip_blanks();
     if (at == end) return;
-    if (*at != '\n') throw_garbage();
+    if (*at != '\n') throw_garbage(*this);
     ++at;
   }
   /// The word that starts here, cut to a length fit for a message, with nothing unprintable in it.
   std::string word() const;
-  [[noreturn]] void throw_garbage() const;
+  /// By value, here and below: a cursor whose address is taken anywhere cannot stay in registers.
+  [[noreturn]] static void throw_garbage(cursor c);
 };
 
-[[noreturn]] void throw_bad_index(cursor from, std::string_view what, offset limit);
-[[noreturn]] void throw_bad_value(cursor from);
+/// The decimal digits at the front of 8 characters: how many there are, and the number they make.
+struct leading_digits {
+  int count;
+  std::uint64_t value;
+};
 
-/// A 1-based row or column of at most `limit`, returned 0-based.
-inline index parse_index(cursor& c, std::string_view what, index limit) {
-  c.skip_blanks();
-  const cursor from = c;
-  if (c.at != c.end && *c.at == '+') ++c.at;
-  const char* digits = c.at;
-  std::uint64_t value = 0;
-  for (; c.at != c.end && is_digit(*c.at); ++c.at)
-    value = value * 10 + static_cast<unsigned char>(*c.at - '0');
-  // Up to 18 digits cannot overflow; more are too large whatever they are, unless they are leading zeros.
-  const auto length = c.at - digits;
-  const bool is_number = length > 0 && length <= 18 && (c.is_at_line_end() || is_blank(*c.at));
-  if (!is_number || value - 1 >= static_cast<std::uint64_t>(limit)) throw_bad_index(from, what, limit);
-  return static_cast<index>(value - 1);
+/// Looks at 8 characters at once, without a branch that depends on them: files hold numbers of all lengths,
+/// and a loop over their digits would guess its end wrong in every other number.
+inline leading_digits scan_8(const char* at) {
+  std::uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+  word ^= 0x3030303030303030;  // digits become 0 to 9, the first of them in the lowest byte
+  // Adding 0x76 sets the top bit of a byte above 9. A carry out of such a byte only disturbs those after it.
+  const std::uint64_t others = ((word + 0x7676767676767676) | word) & 0x8080808080808080;
+  const int count = others == 0 ? 8 : std::countr_zero(others) / 8;
+  // Move the digits to the end of the word, zeros before them; then add up pairs, fours and eights.
+  word = count == 0 ? 0 : word << (64 - 8 * count);
+  word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ff;
+  word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffff;
+  word = (word * 10000 + (word >> 32)) & 0x00000000ffffffff;
+  return {count, word};
 }
 
-/// Numbers that the fast way does not take: d exponents, a leading +, overflow, more than 18 digits.
-template <class V> V parse_unusual_value(cursor& c, bool must_be_integer);
+constexpr std::ptrdiff_t scan_room =
+    64;  // characters that must follow for a number to be scanned the fast way
 
-/// A real or integer number.
-template <class V> V parse_value(cursor& c, bool must_be_integer) {
+[[noreturn]] void throw_bad_index(cursor from, std::string_view what, offset limit);
+
+/// Indices that the fast way does not take: a leading +, more than 7 digits, near the end of the text; and
+/// bad ones.
+index parse_unusual_index(cursor& c, std::string_view what, index limit);
+
+/// A 1-based row or column of at most `limit`, returned 0-based.
+[[gnu::always_inline]] inline index parse_index(cursor& c, std::string_view what, index limit) {
   c.skip_blanks();
-  const char* const from = c.at;
-  // Most values of most files are short whole numbers.
-  const bool is_negative = c.at != c.end && *c.at == '-';
-  const char* const digits = from + is_negative;
-  const char* p = digits;
-  std::int64_t whole = 0;
-  for (; p != c.end && is_digit(*p) && p - digits < 18; ++p) whole = whole * 10 + (*p - '0');
-  const bool ends = p == c.end || *p == '\n' || is_blank(*p);
-  if (p != digits && ends) {
-    c.at = p;
-    const auto value = static_cast<V>(whole);
-    return is_negative ? -value : value;
-  }
-  if (!must_be_integer) {
-    V value = 0;
-    const auto [stop, error] = fast_float::from_chars(from, c.end, value);
-    if (error == std::errc{} && (stop == c.end || *stop == '\n' || is_blank(*stop)) && std::isfinite(value)) {
-      c.at = stop;
-      return value;
+  if (c.end - c.at >= scan_room) {
+    const auto [count, value] = scan_8(c.at);
+    if (count < 8 && value - 1 < static_cast<std::uint64_t>(limit) &&
+        (is_blank(c.at[count]) || c.at[count] == '\n')) {
+      c.at += count;
+      return static_cast<index>(value - 1);
     }
   }
-  return parse_unusual_value<V>(c, must_be_integer);
+  cursor slow = c;
+  const index value = parse_unusual_index(slow, what, limit);
+  c = slow;
+  return value;
+}
+
+/// Numbers that the fast way does not take: d exponents, a leading +, nan and inf, overflow, more than 19
+/// digits, near the end of the text; and bad ones.
+template <class V> V parse_unusual_value(cursor& c, bool must_be_integer);
+
+inline constexpr std::uint64_t powers_of_ten[] = {1,      10,      100,      1000,     10000,
+                                                  100000, 1000000, 10000000, 100000000};
+
+/// The fast way: where the number at p ends, or nullptr for one that is unusual.
+template <class V>
+[[gnu::always_inline]] inline const char* scan_value(const char* p, bool must_be_integer, V& value) {
+  // digits [. digits] [e exponent], as one whole number times a power of ten. At most 8 + 24 characters of
+  // digits and 13 more are looked at: within scan_room.
+  const bool is_negative = *p == '-';
+  p += is_negative;
+  const leading_digits whole = scan_8(p);
+  p += whole.count;
+  std::uint64_t digits = whole.value;
+  int count = whole.count, power = 0;
+  if (*p == '.' && !must_be_integer) {
+    ++p;
+    for (int block = 0; block < 3; ++block) {
+      const leading_digits more = scan_8(p);
+      p += more.count;
+      power -= more.count;
+      digits = digits * powers_of_ten[more.count] + more.value;
+      if (more.count < 8) break;
+    }
+    count = (whole.value == 0 ? (whole.count > 0) : whole.count) - power;
+  }
+  bool is_usual = whole.count < 8 && count > 0 && count <= 19;
+  if ((*p | 0x20) == 'e' && !must_be_integer) {
+    const bool is_down = p[1] == '-';
+    p += 1 + (is_down || p[1] == '+');
+    const leading_digits exponent = scan_8(p);
+    p += exponent.count;
+    is_usual &= exponent.count > 0 && exponent.count < 5;
+    power += is_down ? -static_cast<int>(exponent.value) : static_cast<int>(exponent.value);
+  }
+  if (!is_usual || !(*p == '\n' || is_blank(*p))) return nullptr;
+  if (power == 0 && digits <= (std::uint64_t{1} << std::numeric_limits<V>::digits)) {
+    value = is_negative ? -static_cast<V>(digits) : static_cast<V>(digits);
+    return p;
+  }
+  // fast_float's step from digits and power to the nearest number, which is exact or says that it is in
+  // doubt.
+  using format = fast_float::binary_format<V>;
+  const auto rounded = fast_float::compute_float<format>(power, digits);
+  if (rounded.power2 < 0 || rounded.power2 == format::infinite_power()) return nullptr;
+  fast_float::to_float(is_negative, rounded, value);
+  return p;
+}
+
+/// A real or integer number.
+template <class V> [[gnu::always_inline]] inline V parse_value(cursor& c, bool must_be_integer) {
+  c.skip_blanks();
+  V value;
+  const char* const stop = c.end - c.at < scan_room ? nullptr : scan_value(c.at, must_be_integer, value);
+  if (stop) {
+    c.at = stop;
+    return value;
+  }
+  cursor slow = c;
+  value = parse_unusual_value<V>(slow, must_be_integer);
+  c = slow;
+  return value;
 }
 
 /// The banner and the size line.

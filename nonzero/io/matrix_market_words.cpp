@@ -95,6 +95,11 @@ offset parse_size(cursor& c, std::string_view what, offset limit) {
   return value;
 }
 
+[[noreturn]] void throw_bad_value(cursor from) {
+  if (from.is_at_line_end()) throw bad_line{"the value is missing"};
+  throw bad_line{fmt::format("{} is not a number", from.word())};
+}
+
 /// How many values an array file of this shape holds: a symmetric one its lower triangle, a skew-symmetric
 /// one that less its diagonal. At most 2^62.
 offset array_entries(const header& h) {
@@ -123,8 +128,8 @@ std::string cursor::word() const {
   return fmt::format("'{}{}'", out, is_cut ? "..." : "");
 }
 
-void cursor::throw_garbage() const {
-  throw bad_line{fmt::format("unexpected {} at the end of the line", word())};
+void cursor::throw_garbage(cursor c) {
+  throw bad_line{fmt::format("unexpected {} at the end of the line", c.word())};
 }
 
 void throw_bad_index(cursor from, std::string_view what, offset limit) {
@@ -144,9 +149,18 @@ void throw_bad_index(cursor from, std::string_view what, offset limit) {
       fmt::format("{} {} exceeds the declared {}", what, std::string(digits, p).substr(0, 24), limit)};
 }
 
-void throw_bad_value(cursor from) {
-  if (from.is_at_line_end()) throw bad_line{"the value is missing"};
-  throw bad_line{fmt::format("{} is not a number", from.word())};
+index parse_unusual_index(cursor& c, std::string_view what, index limit) {
+  const cursor from = c;
+  if (c.at != c.end && *c.at == '+') ++c.at;
+  const char* const digits = c.at;
+  std::uint64_t value = 0;
+  for (; c.at != c.end && is_digit(*c.at); ++c.at)
+    value = value * 10 + static_cast<unsigned char>(*c.at - '0');
+  // Up to 18 digits cannot overflow; more are too large, unless they are leading zeros, which nobody writes.
+  const auto length = c.at - digits;
+  const bool is_number = length > 0 && length <= 18 && (c.is_at_line_end() || is_blank(*c.at));
+  if (!is_number || value - 1 >= static_cast<std::uint64_t>(limit)) throw_bad_index(from, what, limit);
+  return static_cast<index>(value - 1);
 }
 
 template <class V> V parse_unusual_value(cursor& c, bool must_be_integer) {

@@ -46,28 +46,40 @@ struct cursor {
   [[noreturn]] static void throw_garbage(cursor c);
 };
 
-/// The decimal digits at the front of 8 characters: how many there are, and the number they make.
+/// Eight characters as one word, digits as 0 to 9, the first in the lowest byte.
+inline std::uint64_t load_8(const char* at) {
+  std::uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+  return word ^ 0x3030303030303030;
+}
+
+/// The top bit of each byte that is no digit; after the first such byte, bits may be set too many. Adding
+/// 0x76 sets the top bit of a byte above 9, and a carry out of such a byte only disturbs those after it.
+inline std::uint64_t others_in(std::uint64_t word) {
+  return ((word + 0x7676767676767676) | word) & 0x8080808080808080;
+}
+
+/// The number that eight digits make: pairs, fours and eights are added up.
+inline std::uint64_t number_of(std::uint64_t word) {
+  word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ff;
+  word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffff;
+  return (word * 10000 + (word >> 32)) & 0x00000000ffffffff;
+}
+
+/// The decimal digits at the front of 8 characters: how many there are, and the number they make. Found
+/// without a branch that depends on them: files hold numbers of all lengths, and a loop over their digits
+/// would guess its end wrong in every other number.
 struct leading_digits {
   int count;
   std::uint64_t value;
 };
 
-/// Looks at 8 characters at once, without a branch that depends on them: files hold numbers of all lengths,
-/// and a loop over their digits would guess its end wrong in every other number.
 inline leading_digits scan_8(const char* at) {
-  std::uint64_t word;
-  std::memcpy(&word, at, sizeof word);
-  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-  word ^= 0x3030303030303030;  // digits become 0 to 9, the first of them in the lowest byte
-  // Adding 0x76 sets the top bit of a byte above 9. A carry out of such a byte only disturbs those after it.
-  const std::uint64_t others = ((word + 0x7676767676767676) | word) & 0x8080808080808080;
+  const std::uint64_t word = load_8(at), others = others_in(word);
   const int count = others == 0 ? 8 : std::countr_zero(others) / 8;
-  // Move the digits to the end of the word, zeros before them; then add up pairs, fours and eights.
-  word = count == 0 ? 0 : word << (64 - 8 * count);
-  word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ff;
-  word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffff;
-  word = (word * 10000 + (word >> 32)) & 0x00000000ffffffff;
-  return {count, word};
+  // Digits move to the end of the word, with zeros before them.
+  return {count, count == 0 ? 0 : number_of(word << (64 - 8 * count))};
 }
 
 constexpr std::ptrdiff_t scan_room =
@@ -110,19 +122,25 @@ template <class V>
   // digits and 13 more are looked at: within scan_room.
   const bool is_negative = *p == '-';
   p += is_negative;
-  const leading_digits whole = scan_8(p);
+  // Most numbers with a point have one digit before it.
+  const bool is_one_digit = p[1] == '.' && is_digit(p[0]);
+  const leading_digits whole =
+      is_one_digit ? leading_digits{1, static_cast<std::uint64_t>(p[0] - '0')} : scan_8(p);
   p += whole.count;
   std::uint64_t digits = whole.value;
   int count = whole.count, power = 0;
   if (*p == '.' && !must_be_integer) {
     ++p;
-    for (int block = 0; block < 3; ++block) {
-      const leading_digits more = scan_8(p);
-      p += more.count;
-      power -= more.count;
-      digits = digits * powers_of_ten[more.count] + more.value;
-      if (more.count < 8) break;
+    // Full words first: going on by a fixed 8, the next word can be looked at before this one is done.
+    for (; power > -16; power -= 8, p += 8) {
+      const std::uint64_t word = load_8(p);
+      if (others_in(word) != 0) break;
+      digits = digits * powers_of_ten[8] + number_of(word);
     }
+    const leading_digits last = scan_8(p);
+    p += last.count;
+    power -= last.count;
+    digits = digits * powers_of_ten[last.count] + last.value;
     count = (whole.value == 0 ? (whole.count > 0) : whole.count) - power;
   }
   bool is_usual = whole.count < 8 && count > 0 && count <= 19;

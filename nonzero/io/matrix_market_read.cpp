@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include <nonzero/io/assemble.hpp>
 #include <nonzero/io/mapped_file.hpp>
 #include <nonzero/io/matrix_market.hpp>
+#include <nonzero/io/matrix_market_block_internal.hpp>
 #include <nonzero/io/matrix_market_internal.hpp>
 
 namespace nz {
@@ -21,25 +21,10 @@ using layouts = matrix_market_info::layouts;
 using fields = matrix_market_info::fields;
 using symmetries = matrix_market_info::symmetries;
 
-constexpr std::size_t block_bytes = std::size_t{1} << 20;    // one task's text: its entries stay in cache
 constexpr std::size_t stream_bytes = std::size_t{32} << 20;  // what is read from a stream at a time
 
 [[noreturn]] void throw_at(std::string_view name, offset line, std::string_view reason) {
   throw parse_error(fmt::format("{}:{}: {}", name, line, reason));
-}
-
-/// Cuts a text of whole lines into blocks of whole lines; the begins, and the end.
-std::vector<const char*> cut_into_blocks(std::string_view text) {
-  std::vector<const char*> begins{text.data()};
-  const char* const end = text.data() + text.size();
-  while (end - begins.back() > static_cast<std::ptrdiff_t>(block_bytes)) {
-    const char* from = begins.back() + block_bytes;
-    const void* newline = std::memchr(from, '\n', static_cast<std::size_t>(end - from));
-    if (!newline) break;
-    begins.push_back(static_cast<const char*>(newline) + 1);
-  }
-  if (begins.back() != end || begins.size() == 1) begins.push_back(end);
-  return begins;
 }
 
 /// The lines of entries of a file, taken in pieces, in parallel within a piece.
@@ -48,7 +33,7 @@ template <class V> class body {
   body(const header& h, std::string_view name, offset lines_before, const read_options& options)
       : header_(h),
         name_(name),
-        passed_{0, lines_before},
+        passed_{.lines = lines_before},
         options_(options),
         assembly_(h.rows, h.cols, h.info.symmetry == symmetries::general ? h.entries : 2 * h.entries) {}
 
@@ -57,7 +42,7 @@ template <class V> class body {
   template <class Report> void take(std::string_view text, const Report& report) {
     const std::vector<const char*> begins = cut_into_blocks(text);
     const std::size_t blocks = begins.size() - 1;
-    std::vector<counts> passed(blocks);
+    std::vector<block_counts> passed(blocks);
     if (is_array()) values_.resize(blocks_ + blocks);
     std::size_t done = 0;
     parallel_tasks(static_cast<std::int64_t>(blocks), options_.threads, [&](std::int64_t b) {
@@ -87,81 +72,35 @@ template <class V> class body {
   }
 
  private:
-  struct counts {
-    offset entries = 0, lines = 0;
-  };
-
   bool is_array() const { return header_.info.layout == layouts::array; }
 
   /// Parses one block and says what it held. `text` is where this piece's lines begin.
-  counts take_block(cursor c, std::size_t position, const char* text) {
+  block_counts take_block(cursor c, std::size_t position, const char* text) {
     const char* line = c.at;
     try {
-      if (is_array()) return take_values(c, line, values_[position]);
-      entry_list<V> list = assembly_.take_list();
-      const counts passed = header_.info.field == fields::pattern ? take_entries<false>(c, line, list)
-                                                                  : take_entries<true>(c, line, list);
-      assembly_.add(position, std::move(list));
-      return passed;
+      return is_array() ? take_values(c, line, values_[position]) : take_entries(c, line, position);
     } catch (const bad_line& bad) {
       throw_at(name_, passed_.lines + 1 + std::count(text, line, '\n'), bad.reason);
     }
   }
 
-  /// `line` follows the line being parsed.
-  template <bool HasValues> counts take_entries(cursor c, const char*& line, entry_list<V>& list) {
-    const bool is_integer = header_.info.field == fields::integer;
-    const symmetries symmetry = header_.info.symmetry;
-    const index rows = header_.rows, cols = header_.cols;
-    // A line takes at least 4 bytes, or 6 with a value; pages that no entry reaches are never touched.
-    const auto most = static_cast<std::size_t>(c.end - c.at) / (HasValues ? 6 : 4) + 1;
-    const std::size_t places = symmetry == symmetries::general ? most : 2 * most;
-    list.row.resize(places);
+  block_counts take_entries(cursor c, const char*& line, std::size_t position) {
+    entry_list<V> list = assembly_.take_list();
+    const std::size_t places = most_placed(header_, static_cast<std::size_t>(c.end - c.at));
+    const bool has_values = header_.info.field != fields::pattern;
+    list.row.resize(places);  // pages that no entry reaches are never touched
     list.col.resize(places);
-    list.val.resize(HasValues ? places : 0);
-    index* const row = list.row.data();
-    index* const col = list.col.data();
-    V* const val = list.val.data();
-    std::size_t n = 0;
-    counts passed;
-    while (c.at != c.end) {
-      line = c.at;
-      ++passed.lines;
-      c.skip_blanks();
-      if (c.is_at_line_end()) {
-        c.finish_line();
-        continue;
-      }
-      const index i = parse_index(c, "row", rows);
-      const index j = parse_index(c, "column", cols);
-      V v{1};
-      if constexpr (HasValues) v = parse_value<V>(c, is_integer);
-      c.finish_line();
-      ++passed.entries;
-      row[n] = i;
-      col[n] = j;
-      if constexpr (HasValues) val[n] = v;
-      ++n;
-      if (symmetry == symmetries::general) continue;
-      if (i == j) {
-        if (symmetry == symmetries::symmetric) continue;
-        if (v != V{0})
-          throw bad_line{fmt::format("the diagonal entry {} of a skew-symmetric matrix is not 0", i + 1)};
-        --n;  // it has no mirror image and says nothing
-        continue;
-      }
-      row[n] = j;
-      col[n] = i;
-      if constexpr (HasValues) val[n] = symmetry == symmetries::skew_symmetric ? -v : v;
-      ++n;
-    }
-    list.row.resize(n);
-    list.col.resize(n);
-    list.val.resize(HasValues ? n : 0);
+    list.val.resize(has_values ? places : 0);
+    const block_counts passed =
+        parse_entries<V>(c, header_, {list.row.data(), list.col.data(), list.val.data()}, line);
+    list.row.resize(passed.placed);
+    list.col.resize(passed.placed);
+    list.val.resize(has_values ? passed.placed : 0);
+    assembly_.add(position, std::move(list));
     return passed;
   }
 
-  counts take_values(cursor c, const char*& line, array<V>& values) {
+  block_counts take_values(cursor c, const char*& line, array<V>& values) {
     const bool is_integer = header_.info.field == fields::integer;
     offset lines = 0;
     while (c.at != c.end) {
@@ -171,7 +110,7 @@ template <class V> class body {
       if (!c.is_at_line_end()) values.push_back(parse_value<V>(c, is_integer));
       c.finish_line();
     }
-    return {static_cast<offset>(values.size()), lines};
+    return {.lines = lines, .entries = static_cast<offset>(values.size())};
   }
 
   /// `c` is at the block in which the entries become too many; passed_ counts those before it.
@@ -224,7 +163,7 @@ template <class V> class body {
 
   header header_;
   std::string_view name_;
-  counts passed_;
+  block_counts passed_;
   std::size_t blocks_ = 0;
   const read_options& options_;
   assembler<V> assembly_;         // of a coordinate file
@@ -327,6 +266,13 @@ csr<V> parse_matrix_market(std::string_view text, std::string_view name, const r
   offset lines = 0;
   const matrix_market::header h = matrix_market::take_header(text, name, lines);
   matrix_market::require_possible(h, text.size(), name, lines);
+  if (h.info.layout == matrix_market_info::layouts::coordinate) {
+    require_reasonable_row_table(h.rows, h.entries, name);
+    if (auto a = matrix_market::parse_in_order<V>(text, h, options)) {
+      if (info) *info = h.info;
+      return std::move(*a);
+    }
+  }
   matrix_market::body<V> entries(h, name, lines, options);
   entries.take(text, [](double part) { return part; });
   return entries.finish(info);

@@ -1,6 +1,6 @@
 """How fast Matrix Market files are read: Nonzero, SciPy, fscanf and Eigen side by side in one run.
 
-    build/venv/bin/python bench/read.py                    two generated files, one of them over 500 MB
+    build/venv/bin/python bench/read.py                    three generated files, two of them over 500 MB
     build/venv/bin/python bench/read.py --quick            small ones: does it work at all?
     build/venv/bin/python bench/read.py web.mtx --rounds 9 --json web.json
 
@@ -24,9 +24,10 @@ from dataclasses import dataclass, field
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SAMPLE_SECONDS = 0.002
 
-# What is read when no file is named: 17-digit values in a random pattern, then one-digit values in a stencil.
-FULL = [["uniform", "1250000", "16"], ["poisson3d", "150"]]
-QUICK = [["uniform", "50000", "16"], ["poisson3d", "40"]]
+# What is read when no file is named: 17-digit values in a random pattern, row by row as Nonzero and SciPy's csr write
+# them; the same column by column, as the SuiteSparse collection has them; and one-digit values in a stencil.
+FULL = [(["uniform", "1250000", "16"], "rows"), (["uniform", "1250000", "16"], "columns"), (["poisson3d", "150"], "rows")]
+QUICK = [(["uniform", "50000", "16"], "rows"), (["uniform", "50000", "16"], "columns"), (["poisson3d", "40"], "rows")]
 
 
 @dataclass
@@ -183,12 +184,25 @@ def measure(file, given):
             "scipy": next(iter(versions), None), "results": rows}
 
 
-def generate(kind, given):
-    """The generated file of that kind, made if it is not there yet."""
-    file = given.data / ("-".join(kind) + ".mtx")
-    if not file.exists():
-        given.data.mkdir(parents=True, exist_ok=True)
-        subprocess.run([str(given.build / "cli" / "nz"), "generate", *kind, str(file)], check=True)
+def generate(kind, order, given):
+    """The generated file of that kind, its entries row by row or column by column, made if it is not there yet."""
+    file = given.data / ("-".join(kind) + ("" if order == "rows" else "-by-columns") + ".mtx")
+    if file.exists():
+        return file
+    given.data.mkdir(parents=True, exist_ok=True)
+    nz = str(given.build / "cli" / "nz")
+    if order == "rows":
+        subprocess.run([nz, "generate", *kind, str(file)], check=True)
+    else:
+        import scipy.io
+        import scipy.sparse
+
+        binary, partial = file.with_suffix(".npz"), file.with_suffix(".partial")
+        subprocess.run([nz, "generate", *kind, str(binary)], check=True)
+        with open(partial, "wb") as out:
+            scipy.io.mmwrite(out, scipy.sparse.load_npz(binary).tocsc().tocoo())
+        binary.unlink()
+        partial.rename(file)
     return file
 
 
@@ -218,7 +232,7 @@ def main():
 
     print(f"{processor()}; load {os.getloadavg()[0]:.2f} before the start")
     try:
-        files = given.files or [generate(kind, given) for kind in (QUICK if given.quick else FULL)]
+        files = given.files or [generate(kind, order, given) for kind, order in (QUICK if given.quick else FULL)]
         reports = [measure(file, given) for file in files]
     except (Failed, OSError, subprocess.CalledProcessError) as reason:
         sys.exit(f"bench/read.py: {reason}")

@@ -37,11 +37,7 @@ template <class V> std::vector<format_cost> find_costs(const csr<V>& a) {
 }
 
 std::string file_text(const matrix_market_info& file) {
-  constexpr const char* layouts[] = {"coordinate", "array"};
-  constexpr const char* fields[] = {"real", "integer", "pattern"};
-  constexpr const char* symmetries[] = {"general", "symmetric", "skew-symmetric"};
-  return fmt::format("{} {} {}", layouts[static_cast<int>(file.layout)], fields[static_cast<int>(file.field)],
-                     symmetries[static_cast<int>(file.symmetry)]);
+  return fmt::format("{} {} {}", to_string(file.layout), to_string(file.field), to_string(file.symmetry));
 }
 
 std::string symmetry_text(const matrix_features& f) {

@@ -1,5 +1,10 @@
 #include <memory>
 
+#include <fmt/format.h>
+
+#include <nonzero/core/threads.hpp>
+#include <nonzero/formats/footprint.hpp>
+#include <nonzero/gpu/cuda/devices.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/kernels.hpp>
 
@@ -26,13 +31,21 @@ void print_tables() {
     generator_table.add({std::string(kind.name), std::string(kind.parameters), std::string(kind.summary)});
   print(bold("Formats") + "\n" + format_table.text() + "\n");
   print(bold("Kernels") + "\n" + kernel_table.text() + "\n");
-  print(bold("Generators") + "\n" + generator_table.text());
+  print(bold("Generators") + "\n" + generator_table.text() + "\n");
+  table device_table({{"device"}, {""}});
+  device_table.add({"cpu", fmt::format("{} threads", thread_count(0))});
+  for (const cuda_device& gpu : cuda_devices())
+    device_table.add(
+        {"cuda", fmt::format("{}, {}, compute capability {}.{}", gpu.name, format_bytes(gpu.memory_bytes),
+                             gpu.compute_major, gpu.compute_minor)});
+  print(bold("Devices") + "\n" + device_table.text());
 }
 
 ordered_json as_json() {
   ordered_json out = {{"formats", ordered_json::array()},
                       {"kernels", ordered_json::array()},
-                      {"generators", ordered_json::array()}};
+                      {"generators", ordered_json::array()},
+                      {"devices", ordered_json::array({{{"name", "cpu"}, {"threads", thread_count(0)}}})}};
   for (const format_row& format : formats())
     out["formats"].push_back({{"name", format.name}, {"summary", format.summary}});
   for (const kernel_row& kernel : kernels())
@@ -44,13 +57,19 @@ ordered_json as_json() {
   for (const generate::kind& kind : generate::kinds())
     out["generators"].push_back(
         {{"name", kind.name}, {"parameters", kind.parameters}, {"summary", kind.summary}});
+  for (const cuda_device& gpu : cuda_devices())
+    out["devices"].push_back(
+        {{"name", "cuda"},
+         {"model", gpu.name},
+         {"memory_bytes", gpu.memory_bytes},
+         {"compute_capability", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)}});
   return out;
 }
 
 }  // namespace
 
 void add_list(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("list", "Every format, kernel and generator there is");
+  CLI::App* command = app.add_subcommand("list", "Every format, kernel, generator and device there is");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print JSON");
   command->footer(R"(A repeatable kernel gives bitwise the same result every time.

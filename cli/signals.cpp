@@ -1,6 +1,6 @@
 #include "signals.hpp"
 
-#include <signal.h>
+#include <csignal>
 
 #include <nonzero/io/output_file.hpp>
 

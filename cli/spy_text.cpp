@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ bool fits_in_squares(index rows, index cols, text_space space) {
 }
 
 std::string in_colour(double shade, std::string_view text) {
-  const auto step = static_cast<std::size_t>(shade * (std::size(ramp) - 1) + 0.5);
+  const auto step = static_cast<std::size_t>(std::lround(shade * (std::size(ramp) - 1)));
   return fmt::format("\x1b[38;5;{}m{}\x1b[0m", ramp[std::min(step, std::size(ramp) - 1)], text);
 }
 

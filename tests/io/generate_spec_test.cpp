@@ -17,7 +17,6 @@ namespace {
 namespace gen = nz::generate;
 using generate_checks::expect_proper;
 using generate_checks::message_of;
-using generate_checks::most;
 using nz::csr;
 using nz::index;
 using nz::offset;

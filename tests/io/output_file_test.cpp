@@ -213,9 +213,9 @@ TEST_F(OutputFile, ASignalHandlerCanRemoveWhatIsUnfinished) {
 
 TEST_F(OutputFile, MoreFilesThanTheHandlersTableStillWork) {
   for (int round = 0; round < 2; ++round) {
-    std::vector<std::unique_ptr<nz::output_file>> all;
-    for (int i = 0; i < 40; ++i)
-      all.push_back(std::make_unique<nz::output_file>(folder_ / std::to_string(i)));
+    std::vector<std::unique_ptr<nz::output_file>> all(40);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = std::make_unique<nz::output_file>(folder_ / std::to_string(i));
     for (auto& file : all) file->commit();
     EXPECT_EQ(files(), 40);
   }

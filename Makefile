@@ -15,7 +15,9 @@ quiet := $(if $(MAKE_TERMOUT),,--quiet)
 configure = mkdir -p build && { cmake --preset $(1) -DNONZERO_WERROR=$(WERROR) >build/configure-$(1).log 2>&1 || \
   { cat build/configure-$(1).log; exit 1; }; }
 build = cmake --build --preset $(1) -j$(JOBS) $(2) -- $(quiet)
-files = $$(git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh')
+# Without git, as in a tarball, what lies there.
+files = $$(git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' 2>/dev/null || \
+  find nonzero cli tests fuzz bench examples -name '*.[ch]pp' -o -name '*.cu*')
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

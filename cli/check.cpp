@@ -28,6 +28,7 @@ using nlohmann::ordered_json;
 struct check_options {
   std::vector<std::string> matrices = {"poisson2d:100", "rmat:12", "dense_rows:5000", "empty_rows:5000"};
   std::string precision = "double";
+  padding_budget budget;
   bool json = false;
 };
 
@@ -77,17 +78,17 @@ std::vector<trial<V>> make_trials(const csr<V>& a, const std::vector<V>& x, std:
 
 template <class V>
 result check_kernel(const kernel_row& kernel, const csr<V>& a, const std::vector<V>& x,
-                    const std::vector<trial<V>>& trials) {
+                    const std::vector<trial<V>>& trials, padding_budget budget) {
   result out;
   out.kernel = &kernel;
   std::unique_ptr<prepared_matrix<V>> prepared;
   try {
-    prepared = kernel.prepare(a);
+    prepared = kernel.prepare(a, budget);
   } catch (const unsupported& e) {
     out.refusal = e.what();
     for (const format_row& format : formats())
       if (format.name == kernel.format) {
-        const format_cost cost = find_cost(format, a);
+        const format_cost cost = find_cost(format, a, budget);
         out.size = cost.size;
         out.is_too_large = cost.refusal.has_value();
       }
@@ -102,12 +103,12 @@ result check_kernel(const kernel_row& kernel, const csr<V>& a, const std::vector
   return out;
 }
 
-std::string verdict_text(const result& r) {
-  if (r.is_refused()) return r.is_too_large ? refusal_text() : yellow("refused: ") + r.refusal;
+std::string verdict_text(const result& r, padding_budget budget) {
+  if (r.is_refused()) return r.is_too_large ? refusal_text(budget) : yellow("refused: ") + r.refusal;
   return r.is_wrong() ? red("WRONG") : green("ok");
 }
 
-std::string result_text(const std::vector<result>& results, offset entries) {
+std::string result_text(const std::vector<result>& results, offset entries, padding_budget budget) {
   table out({{"kernel"},
              {"format"},
              {"bytes", table::side::right},
@@ -118,7 +119,8 @@ std::string result_text(const std::vector<result>& results, offset entries) {
   for (const result& r : results) {
     out.add({std::string(r.kernel->name), std::string(r.kernel->format), format_bytes(r.size.bytes),
              per_entry_text(r.size, entries), padding_text(r.size),
-             r.is_refused() ? "–" : fmt::format("{:.3f}", static_cast<double>(r.error)), verdict_text(r)});
+             r.is_refused() ? "–" : fmt::format("{:.3f}", static_cast<double>(r.error)),
+             verdict_text(r, budget)});
   }
   return out.text();
 }
@@ -147,7 +149,7 @@ void check_matrix(const std::string& name, const check_options& options, ordered
   const std::vector<trial<V>> trials = make_trials(a, x, source);
   std::vector<result> results;
   for (const kernel_row& kernel : kernels()) {
-    results.push_back(check_kernel(kernel, a, x, trials));
+    results.push_back(check_kernel(kernel, a, x, trials, options.budget));
     ++total.results;
     total.wrong += results.back().is_wrong();
     total.refused += results.back().is_refused();
@@ -163,7 +165,7 @@ void check_matrix(const std::string& name, const check_options& options, ordered
   }
   print(fmt::format("{}  {}, {} entries, {}\n", bold(name), shape_text(a.rows, a.cols), grouped(a.nnz()),
                     precision_name<V>()));
-  print(result_text(results, a.nnz()) + "\n");
+  print(result_text(results, a.nnz(), options.budget) + "\n");
   finish_output();
 }
 
@@ -179,9 +181,9 @@ void run(const check_options& options) {
   if (options.json)
     print_json(json);
   else if (total.wrong == 0)
-    print(fmt::format(
-        "{} results, all within the error bound of the exact product{}\n", total.results - total.refused,
-        total.refused > 0 ? fmt::format("; {} refused for too much padding", total.refused) : ""));
+    print(fmt::format("{} results, all within the error bound of the exact product{}\n",
+                      total.results - total.refused,
+                      total.refused > 0 ? fmt::format("; {} refused", total.refused) : ""));
   if (total.wrong > 0)
     throw failed_run(
         fmt::format("check: {} of {} results are wrong", total.wrong, total.results - total.refused));
@@ -198,6 +200,7 @@ void add_check(CLI::App& app) {
   command->add_option("--precision", options->precision, "What the values are held in (double)")
       ->check(CLI::IsMember({"float", "double", "both"}))
       ->option_text("float|double|both");
+  add_budget_option(*command, options->budget);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       R"(Each kernel computes alpha A x + beta y for random x and y and three pairs of factors, one with

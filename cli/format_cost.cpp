@@ -17,8 +17,16 @@ std::string padding_text(footprint size) {
   return fmt::format("{:.1f} %", size.bytes == 0 ? 0 : 100 * padding / bytes);
 }
 
-std::string refusal_text() {
-  return yellow(fmt::format("refused: padding past {:g} × csr", padding_budget{}.times_csr));
+std::string refusal_text(padding_budget budget) {
+  return yellow(fmt::format("refused: padding past {:g} × csr", budget.times_csr));
+}
+
+void add_budget_option(CLI::App& command, padding_budget& budget) {
+  command
+      .add_option("--padding-budget", budget.times_csr,
+                  "How much padding a format may add, in times the bytes of csr (4)")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("X");
 }
 
 }  // namespace nz::cli

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include <nonzero/plan/kernels.hpp>
 
 namespace nz::cli {
@@ -13,11 +15,14 @@ struct format_cost {
   std::optional<std::string> refusal;  // the library's reason; none: it can be had
 };
 
+/// Adds --padding-budget to a command.
+void add_budget_option(CLI::App& command, padding_budget& budget);
+
 /// Found without converting the matrix.
-template <class V> format_cost find_cost(const format_row& format, const csr<V>& a) {
+template <class V> format_cost find_cost(const format_row& format, const csr<V>& a, padding_budget budget) {
   format_cost out{format.footprint_of(a), std::nullopt};
   try {
-    require_within_budget(format.name, out.size, footprint_of(a), {});
+    require_within_budget(format.name, out.size, footprint_of(a), budget);
   } catch (const unsupported& e) {
     out.refusal = e.what();
   }
@@ -28,6 +33,6 @@ template <class V> format_cost find_cost(const format_row& format, const csr<V>&
 std::string per_entry_text(footprint size, offset entries);
 std::string padding_text(footprint size);
 /// "refused: padding past 4 × csr".
-std::string refusal_text();
+std::string refusal_text(padding_budget budget);
 
 }  // namespace nz::cli

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -73,6 +74,13 @@ void add_generate(CLI::App& app) {
       ->expected(2, 64)
       ->option_text(" ");
   command->add_option("--seed", options->seed, "For the kinds with random values or places")
+      ->check([](const std::string& text) {
+        const bool is_number = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                            [](char c) { return c >= '0' && c <= '9'; });
+        return is_number && text.size() < 20
+                   ? ""
+                   : fmt::format("'{}' is no seed: a whole number of up to 19 digits", text);
+      })
       ->capture_default_str();
   add_precision_option(*command, options->precision);
   options->output.add_to(*command);

@@ -21,18 +21,20 @@ using nlohmann::ordered_json;
 
 struct info_options {
   matrix_argument matrix;
+  padding_budget budget;
   bool json = false;
 };
 
 struct findings {
   matrix_features features;
   std::optional<matrix_market_info> file;
+  offset duplicates_summed = 0;
   std::vector<format_cost> costs;  // one for each of formats()
 };
 
-template <class V> std::vector<format_cost> find_costs(const csr<V>& a) {
+template <class V> std::vector<format_cost> find_costs(const csr<V>& a, padding_budget budget) {
   std::vector<format_cost> out;
-  for (const format_row& format : formats()) out.push_back(find_cost(format, a));
+  for (const format_row& format : formats()) out.push_back(find_cost(format, a, budget));
   return out;
 }
 
@@ -57,6 +59,7 @@ ordered_json as_json(const findings& found, const matrix_argument& argument) {
       {"cols", f.cols},
       {"entries", f.entries},
       {"explicit_zeros", f.explicit_zeros},
+      {"duplicates_summed", found.duplicates_summed},
       {"symmetry",
        {{"pattern", f.has_symmetric_pattern}, {"numeric", f.is_symmetric}, {"skew", f.is_skew_symmetric}}},
       {"diagonal_entries", f.diagonal_entries},
@@ -79,8 +82,7 @@ ordered_json as_json(const findings& found, const matrix_argument& argument) {
                                               {"rows", r.histogram[b]}});
   if (found.file)
     out["file"] = {{"type", "Matrix Market " + file_text(*found.file)},
-                   {"entries", found.file->entries_in_file},
-                   {"duplicates_summed", found.file->duplicates_summed}};
+                   {"entries", found.file->entries_in_file}};
   for (std::size_t k = 0; k < found.costs.size(); ++k) {
     const format_cost& cost = found.costs[k];
     out["formats"].push_back(
@@ -101,9 +103,8 @@ std::string facts_text(const findings& found) {
   const row_length_features& r = f.row_length;
   std::string out;
   if (found.file)
-    out += fact("file",
-                fmt::format("Matrix Market {}; {} entries, {} duplicates summed", file_text(*found.file),
-                            grouped(found.file->entries_in_file), grouped(found.file->duplicates_summed)));
+    out += fact("file", fmt::format("Matrix Market {}; {} entries", file_text(*found.file),
+                                    grouped(found.file->entries_in_file)));
   out += fact("symmetry", symmetry_text(f));
   out += fact("diagonal", fmt::format("{} of {} present", grouped(f.diagonal_entries),
                                       grouped(std::min(f.rows, f.cols))));
@@ -111,6 +112,7 @@ std::string facts_text(const findings& found) {
                                        grouped(f.lower_bandwidth), grouped(f.upper_bandwidth)));
   out += fact("empty", fmt::format("{} rows, {} columns", grouped(r.empty), grouped(f.empty_cols)));
   out += fact("explicit zeros", grouped(f.explicit_zeros));
+  out += fact("duplicates", fmt::format("{} summed", grouped(found.duplicates_summed)));
   out +=
       fact("row length", fmt::format("min {}, median {:.6g}, mean {:.4g}, max {}, std dev {:.4g}",
                                      grouped(r.shortest), r.median, r.mean, grouped(r.longest), r.deviation));
@@ -133,7 +135,7 @@ std::string histogram_text(const row_length_features& r) {
   return out.text();
 }
 
-std::string costs_text(const findings& found) {
+std::string costs_text(const findings& found, padding_budget budget) {
   table out({{"format"},
              {"bytes", table::side::right},
              {"per entry", table::side::right},
@@ -143,7 +145,7 @@ std::string costs_text(const findings& found) {
     const format_cost& cost = found.costs[k];
     out.add({std::string(formats()[k].name), format_bytes(cost.size.bytes),
              per_entry_text(cost.size, found.features.entries), padding_text(cost.size),
-             cost.refusal ? refusal_text() : ""});
+             cost.refusal ? refusal_text(budget) : ""});
   }
   return out.text();
 }
@@ -152,14 +154,15 @@ void run(const info_options& options) {
   with_precision(options.matrix.precision, [&](auto zero) {
     using value = decltype(zero);
     const loaded_matrix<value> loaded = load<value>(options.matrix.name);
-    const findings found{find_features(loaded.matrix), loaded.file, find_costs(loaded.matrix)};
+    const findings found{find_features(loaded.matrix), loaded.file, loaded.duplicates_summed,
+                         find_costs(loaded.matrix, options.budget)};
     if (options.json) return print_json(as_json(found, options.matrix));
     print(fmt::format("{}  {}, {} entries, {}\n\n", bold(options.matrix.name),
                       shape_text(found.features.rows, found.features.cols), grouped(found.features.entries),
                       options.matrix.precision));
     print(facts_text(found) + "\n");
     if (found.features.rows > 0) print(histogram_text(found.features.row_length) + "\n");
-    print(costs_text(found));
+    print(costs_text(found, options.budget));
   });
 }
 
@@ -169,10 +172,11 @@ void add_info(CLI::App& app) {
   CLI::App* command = app.add_subcommand("info", "Shape, symmetry, row lengths, and bytes in every format");
   auto options = std::make_shared<info_options>();
   options->matrix.add_to(*command);
+  add_budget_option(*command, options->budget);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       R"(Padding is what a format adds to make rows equally long. A format is refused where padding passes
-four times the bytes of csr.
+its budget.
 
 Examples:
   nz info web.mtx.gz

@@ -17,10 +17,14 @@ namespace {
 template <class V> loaded_matrix<V> load_file(const std::string& path) {
   progress_bar bar("reading " + path);
   const read_options options{.threads = 0, .progress = [&bar](double part) { bar.show(part); }};
-  if (is_npz(path)) return {read_npz<V>(path, options), std::nullopt};
-  matrix_market_info info;
-  csr<V> a = read_matrix_market<V>(path, options, &info);
-  return {std::move(a), info};
+  loaded_matrix<V> out;
+  if (is_npz(path)) {
+    out.matrix = read_npz<V>(path, options, &out.duplicates_summed);
+  } else {
+    out.matrix = read_matrix_market<V>(path, options, &out.file.emplace());
+    out.duplicates_summed = out.file->duplicates_summed;
+  }
+  return out;
 }
 
 }  // namespace
@@ -32,7 +36,9 @@ void add_precision_option(CLI::App& command, std::string& precision) {
 }
 
 void matrix_argument::add_to(CLI::App& command) {
-  command.add_option("MATRIX", name, "A file, - for standard input, or a generator such as poisson2d:300")
+  command
+      .add_option("MATRIX", name,
+                  "A file, - for text on standard input, or a generator such as poisson2d:300")
       ->required()
       ->option_text(" ");
   add_precision_option(command, precision);
@@ -46,7 +52,7 @@ template <class V> loaded_matrix<V> load(const std::string& name) {
     throw parse_error(
         fmt::format("{}: there is no such file, and no generator of that name (see nz list)", name));
   try {
-    return {generate::from_spec<V>(name), std::nullopt};
+    return {generate::from_spec<V>(name), std::nullopt, 0};
   } catch (const error& e) {
     throw usage_error(e.what());
   }

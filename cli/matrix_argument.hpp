@@ -24,6 +24,7 @@ void add_precision_option(CLI::App& command, std::string& precision);
 template <class V> struct loaded_matrix {
   csr<V> matrix;
   std::optional<matrix_market_info> file;  // where it came from a Matrix Market file
+  offset duplicates_summed = 0;            // in reading it
 };
 
 /// The matrix that `name` stands for; a file that exists is taken before a generator of the same name. Shows

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/errors.hpp>
 #include <nonzero/io/matrix_market.hpp>
 #include <nonzero/io/npz.hpp>
 
@@ -25,6 +26,11 @@ void matrix_output::require_known_ending() const {
   const bool is_text = name == "-" || std::filesystem::path(name).extension() == ".mtx";
   if (!is_text && !ends_in_npz(name))
     throw usage_error(fmt::format("{}: can be written as .mtx or .npz; name it so", name));
+  // Found out before any work is done; whether the file can be written shows when it is.
+  const std::filesystem::path folder = std::filesystem::path(name).parent_path();
+  if (std::error_code ignored;
+      name != "-" && !folder.empty() && !std::filesystem::is_directory(folder, ignored))
+    throw error(fmt::format("{}: there is no folder {}", name, folder.string()));
   if (is_text && compress) throw usage_error(fmt::format("{}: --compress is for .npz files", name));
 }
 

@@ -1,6 +1,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 
 #include "commands.hpp"
 #include "failures.hpp"
+#include "format_cost.hpp"
 #include "matrix_argument.hpp"
 #include "output.hpp"
 
@@ -28,6 +30,7 @@ struct multiply_options {
   std::string x, y, out;  // files; empty: not given
   std::string kernel = "csr_serial";
   double alpha = 1, beta = 0;
+  padding_budget budget;
   bool json = false, verbose = false;
 };
 
@@ -72,6 +75,10 @@ void require_sense(const multiply_options& options) {
     throw usage_error("multiply: --beta needs the vector it multiplies: give --y FILE");
   if (options.beta == 0 && !options.y.empty())
     throw usage_error("multiply: --y has no effect without --beta");
+  if (!std::isfinite(options.alpha) || !std::isfinite(options.beta))
+    throw usage_error("multiply: --alpha and --beta must be finite");
+  if (!options.out.empty() && options.out != "-" && std::filesystem::path(options.out).extension() != ".mtx")
+    throw usage_error(fmt::format("{}: a vector is written as .mtx; name it so", options.out));
   if (options.out == "-" && options.json)
     throw usage_error("multiply: -o - and --json both write to standard output");
   const auto is_stdin = [](const std::string& name) { return name == "-"; };
@@ -122,15 +129,17 @@ template <class V> void run_in(const multiply_options& options, const kernel_row
   const std::vector<V> x = vector_from<V>(options.x, "x", a.cols, 1);
   std::vector<V> y = vector_from<V>(options.y, "y", a.rows, 0);
   const auto start = clock::now();
-  const auto prepared = kernel.prepare(a);
+  const auto prepared = kernel.prepare(a, options.budget);
   const auto ready = clock::now();
   prepared->multiply(static_cast<V>(options.alpha), x, static_cast<V>(options.beta), y);
   const std::chrono::duration<double, std::milli> converting = ready - start,
                                                   multiplying = clock::now() - ready;
   if (options.verbose)
-    fmt::print(stderr, "nz: {} ({}): {}, converted in {:.3g} ms, multiplied in {:.3g} ms\n", kernel.name,
-               kernel.format, format_bytes(prepared->storage().bytes), converting.count(),
-               multiplying.count());
+    std::fputs(fmt::format("nz: {} ({}): {}, converted in {:.3g} ms, multiplied in {:.3g} ms\n", kernel.name,
+                           kernel.format, format_bytes(prepared->storage().bytes), converting.count(),
+                           multiplying.count())
+                   .c_str(),
+               stderr);
   if (!options.out.empty()) write_vector<V>(output_path(options.out), y);
   if (options.out.empty() || options.json) print_summary<V>(options, a, y);
 }
@@ -157,6 +166,7 @@ void add_multiply(CLI::App& app) {
   command->add_option("--kernel", options->kernel, "Kernel to use; nz list shows them")
       ->type_name("NAME")
       ->capture_default_str();
+  add_budget_option(*command, options->budget);
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->add_flag("-v,--verbose", options->verbose,
                     "Say on standard error which kernel ran and how long it took");

@@ -2,6 +2,10 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include <omp.h>
 
@@ -32,13 +36,17 @@ void parallel_tasks(std::int64_t count, int threads, const std::function<void(st
     }
   };
 
-  const int workers = static_cast<int>(std::min<std::int64_t>(thread_count(threads), count));
-  if (workers <= 1) {
-    work();
-  } else {
-#pragma omp parallel num_threads(workers)
-    work();
+  // Not an OpenMP team: where a thread cannot be had, OpenMP's run-time library ends the program. Here the
+  // work is done by those that there are.
+  const auto helpers = std::min<std::int64_t>(thread_count(threads), count) - 1;
+  std::vector<std::jthread> team;
+  try {
+    for (std::int64_t t = 0; t < helpers; ++t) team.emplace_back(work);
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
   }
+  work();
+  team.clear();  // joins them
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <nonzero/formats/csr.hpp>
-#include <nonzero/formats/invariants.hpp>
+#include <nonzero/formats/invariants_internal.hpp>
 
 namespace nz {
 

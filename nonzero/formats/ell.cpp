@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/formats/ell.hpp>
-#include <nonzero/formats/invariants.hpp>
+#include <nonzero/formats/invariants_internal.hpp>
 
 namespace nz {
 

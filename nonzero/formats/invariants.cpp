@@ -2,7 +2,7 @@
 
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/errors.hpp>
-#include <nonzero/formats/invariants.hpp>
+#include <nonzero/formats/invariants_internal.hpp>
 
 namespace nz::invariants {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nonzero/formats/invariants.hpp>
+#include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/jds.hpp>
 #include <nonzero/formats/tjds.hpp>
 

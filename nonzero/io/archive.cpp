@@ -85,7 +85,13 @@ std::optional<archive_reader::entry> archive_reader::next() {
     archive_entry* header = nullptr;
     state_->where = state_->path;
     const int status = archive_read_next_header(state_->archive, &header);
-    if (status == ARCHIVE_EOF) return {};
+    if (status == ARCHIVE_EOF) {
+      // A zip's directory follows its last entry: whoever sends it through a pipe must not find that closed.
+      char rest[4096];
+      while (state_->size == 0 && ::read(state_->descriptor, rest, sizeof rest) > 0) {
+      }
+      return {};
+    }
     // A warning is about what we do not use, such as a name that the locale cannot show.
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) state_->fail_in_archive();
     if (archive_entry_filetype(header) != AE_IFREG || archive_entry_hardlink(header)) continue;

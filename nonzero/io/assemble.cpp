@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/threads.hpp>
-#include <nonzero/formats/invariants.hpp>
+#include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/io/assemble.hpp>
 
 namespace nz {
@@ -84,13 +84,14 @@ template <class V> offset sort_and_sum(index* col, V* val, offset length, sort_s
 
 }  // namespace
 
-void require_reasonable_row_table(index rows, offset entries, std::string_view name) {
+void require_reasonable_shape(index rows, index cols, offset entries, std::string_view name) {
   constexpr index always_fine = index{1} << 27;
-  if (rows <= always_fine || entries >= rows / 1024) return;
+  const index longest = std::max(rows, cols);
+  if (longest <= always_fine || entries >= longest / 1024) return;
   throw unsupported(fmt::format(
-      "{}: {} rows for {} entries: the table of row begins alone would take {}; renumber the rows that have "
-      "entries",
-      name, rows, entries, format_bytes((static_cast<std::uint64_t>(rows) + 1) * sizeof(offset))));
+      "{}: {} x {} for {} entries: a table of its {} alone would take {}; renumber those that have entries",
+      name, rows, cols, entries, rows >= cols ? "rows" : "columns",
+      format_bytes((static_cast<std::uint64_t>(longest) + 1) * sizeof(offset))));
 }
 
 template <class V>
@@ -178,7 +179,7 @@ void assembler<V>::build_bucket(std::size_t bucket, csr<V>& a, offset begin, off
 }
 
 template <class V> typename assembler<V>::result assembler<V>::finish(int threads) {
-  require_reasonable_row_table(rows_, entries_, "csr");
+  require_reasonable_shape(rows_, cols_, entries_, "csr");
   { std::vector<entry_list<V>>().swap(spare_); }
 
   array<offset> bucket_begin(buckets_ + 1, 0), kept(buckets_, 0);
@@ -211,6 +212,10 @@ template <class V> typename assembler<V>::result assembler<V>::finish(int thread
   std::partial_sum(a.row_begin.begin(), a.row_begin.end(), a.row_begin.begin());
   a.col.resize(total);
   a.val.resize(total);
+  if (total < entries_ / 2) {  // mostly duplicates: not worth keeping their memory
+    a.col.shrink_to_fit();
+    a.val.shrink_to_fit();
+  }
   out.duplicates = entries_ - total;
   return out;
 }

@@ -16,9 +16,10 @@ template <class V> struct entry_list {
   array<V> val;           // as long, or empty
 };
 
-/// Throws `unsupported` for a row table of more than 1 GiB that is nearly all empty rows: what asks for it
-/// may be a file of a few bytes. `name` stands for that file in the message.
-void require_reasonable_row_table(index rows, offset entries, std::string_view name);
+/// Throws `unsupported` for a matrix so long and so empty that a table of its rows, or a vector for its
+/// columns, would take more than 1 GiB to nearly no purpose: what asks for it may be a file of a few bytes.
+/// `name` stands for that file in the message.
+void require_reasonable_shape(index rows, index cols, offset entries, std::string_view name);
 
 /// Makes a CSR matrix out of lists of entries that arrive from many threads: rows sorted by column,
 /// duplicates summed in the order of the lists, the same result for any number of threads.
@@ -41,7 +42,7 @@ template <class V> class assembler {
     csr<V> matrix;
     offset duplicates;  // entries that were added to others
   };
-  /// Ends the assembly. Throws as require_reasonable_row_table does.
+  /// Ends the assembly. Throws as require_reasonable_shape does.
   result finish(int threads = 0);
 
  private:

@@ -130,7 +130,10 @@ template <class V> csr<V> rmat(int scale, index per_vertex, std::uint64_t seed) 
   require_not_negative("rmat", "a number of edges per vertex", per_vertex);
   const index vertices = index{1} << scale;
   const offset edges = offset{per_vertex} << scale;
-  constexpr offset block = offset{1} << 18;
+  constexpr offset block = offset{1} << 18, most_edges = offset{1} << 48;
+  if (edges > most_edges)
+    throw shape_error(fmt::format("rmat: {} edges are more than any memory holds", edges));
+  { array<V> too_large_fails_here(edges); }  // before a page is touched, not after the memory is full
 
   const std::uint64_t stream = hash(seed, 2);
   assembler<V> assembly(vertices, vertices, edges);

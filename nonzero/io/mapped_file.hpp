@@ -7,7 +7,9 @@
 namespace nz {
 
 /// A file seen as memory. What cannot be mapped (a pipe, a device) is not, and is_mapped says so; an empty
-/// file is, as an empty text. Throws `parse_error` for what cannot be opened, and for a folder.
+/// file is, as an empty text. Another program that cuts the file short while it is mapped ends this one with
+/// SIGBUS, as it does to all that maps files. Throws `parse_error` for what cannot be opened, and for a
+/// folder.
 class mapped_file {
  public:
   explicit mapped_file(const std::filesystem::path& path);

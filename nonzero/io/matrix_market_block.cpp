@@ -113,8 +113,7 @@ bool join_blocks(const std::vector<block_ends>& ends, const std::vector<offset>&
 
 }  // namespace
 
-std::vector<const char*> cut_into_blocks(std::string_view text) {
-  constexpr std::size_t block_bytes = std::size_t{1} << 20;
+std::vector<const char*> cut_into_blocks(std::string_view text, std::size_t block_bytes) {
   std::vector<const char*> begins{text.data()};
   const char* const end = text.data() + text.size();
   while (end - begins.back() > static_cast<std::ptrdiff_t>(block_bytes)) {
@@ -142,7 +141,7 @@ block_counts parse_entries(cursor text, const header& h, entry_arrays<V> to, con
 template <class V>
 std::optional<csr<V>> parse_in_order(std::string_view text, const header& h, const read_options& options) {
   if (h.info.symmetry != symmetries::general) return std::nullopt;
-  const std::vector<const char*> begins = cut_into_blocks(text);
+  const std::vector<const char*> begins = cut_into_blocks(text, options.block_bytes);
   const std::size_t blocks = begins.size() - 1;
   std::vector<offset> start(blocks + 1, 0);  // where each block's entries begin, if every line is one
   parallel_tasks(static_cast<std::int64_t>(blocks), options.threads,

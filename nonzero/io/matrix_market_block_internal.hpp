@@ -11,9 +11,9 @@
 // The lines of entries of a Matrix Market file, a block at a time. For the reader alone: not installed.
 namespace nz::matrix_market {
 
-/// Cuts a text of whole lines into blocks of whole lines, about 1 MiB each: one task's text, whose entries
-/// stay in cache. The begins, and the end.
-std::vector<const char*> cut_into_blocks(std::string_view text);
+/// Cuts a text of whole lines into blocks of whole lines, about `block_bytes` each: one task's text, whose
+/// entries should stay in cache. The begins, and the end.
+std::vector<const char*> cut_into_blocks(std::string_view text, std::size_t block_bytes);
 
 struct block_counts {
   offset lines = 0;

@@ -48,9 +48,9 @@ struct cursor {
 
 /// Eight characters as one word, digits as 0 to 9, the first in the lowest byte.
 inline std::uint64_t load_8(const char* at) {
+  static_assert(std::endian::native == std::endian::little);
   std::uint64_t word;
   std::memcpy(&word, at, sizeof word);
-  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
   return word ^ 0x3030303030303030;
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +24,7 @@ using fields = matrix_market_info::fields;
 using symmetries = matrix_market_info::symmetries;
 
 constexpr std::size_t stream_bytes = std::size_t{32} << 20;  // what is read from a stream at a time
+constexpr std::size_t most_header_bytes = std::size_t{1} << 30;
 
 [[noreturn]] void throw_at(std::string_view name, offset line, std::string_view reason) {
   throw parse_error(fmt::format("{}:{}: {}", name, line, reason));
@@ -30,17 +33,19 @@ constexpr std::size_t stream_bytes = std::size_t{32} << 20;  // what is read fro
 /// The lines of entries of a file, taken in pieces, in parallel within a piece.
 template <class V> class body {
  public:
-  body(const header& h, std::string_view name, offset lines_before, const read_options& options)
+  /// `size_line` is the number of the line before the first of these.
+  body(const header& h, std::string_view name, offset size_line, const read_options& options)
       : header_(h),
         name_(name),
-        passed_{.lines = lines_before},
+        size_line_(size_line),
+        passed_{.lines = size_line},
         options_(options),
         assembly_(h.rows, h.cols, h.info.symmetry == symmetries::general ? h.entries : 2 * h.entries) {}
 
   /// Takes the next piece: whole lines, except that the last of the file need not end. `report(part)` says
   /// how far a part of this piece brings the whole.
   template <class Report> void take(std::string_view text, const Report& report) {
-    const std::vector<const char*> begins = cut_into_blocks(text);
+    const std::vector<const char*> begins = cut_into_blocks(text, options_.block_bytes);
     const std::size_t blocks = begins.size() - 1;
     std::vector<block_counts> passed(blocks);
     if (is_array()) values_.resize(blocks_ + blocks);
@@ -63,7 +68,8 @@ template <class V> class body {
     if (passed_.entries < header_.entries)
       throw_at(name_, passed_.lines + 1,
                fmt::format("the file ends after {} of {} entries", passed_.entries, header_.entries));
-    require_reasonable_row_table(header_.rows, passed_.entries, name_);
+    require_reasonable_shape(header_.rows, header_.cols, passed_.entries,
+                             fmt::format("{}:{}", name_, size_line_));
     if (info) *info = header_.info;
     if (is_array()) return from_values();
     auto [matrix, duplicates] = assembly_.finish(options_.threads);
@@ -163,6 +169,7 @@ template <class V> class body {
 
   header header_;
   std::string_view name_;
+  offset size_line_;
   block_counts passed_;
   std::size_t blocks_ = 0;
   const read_options& options_;
@@ -184,6 +191,15 @@ header take_header(std::string_view& text, std::string_view name, offset& lines)
   } catch (const unsupported& no) {
     throw unsupported(fmt::format("{}:{}: {}", name, lines, no.what()));
   }
+}
+
+/// Whether the line of sizes is in `text`: the first after the banner that is neither blank nor a comment.
+bool holds_header(std::string_view text) {
+  for (std::size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at)) {
+    at = text.find_first_not_of(" \t\r\n", at);
+    if (at != text.npos && text[at] != '%') return text.find('\n', at) != text.npos;
+  }
+  return false;
 }
 
 /// Refuses to start on more entries than `bytes` of text can hold.
@@ -214,6 +230,12 @@ csr<V> read_stream(archive_reader& source, std::string_view name, const read_opt
     }
     std::string_view text(buffer.data(), whole);
     if (!entries) {
+      if (!is_last && !holds_header(text)) {  // comments without end, or nearly
+        if (buffer.size() > most_header_bytes)
+          throw parse_error(fmt::format("{}: no line of sizes in {} bytes", name, whole));
+        buffer.resize(2 * buffer.size());
+        continue;
+      }
       offset lines = 0;
       const header h = take_header(text, name, lines);
       if (is_last) require_possible(h, text.size(), name, lines);
@@ -234,27 +256,42 @@ bool is_named_like_its_folder(const std::filesystem::path& entry) {
   return entry.has_parent_path() && entry.stem() == entry.parent_path().filename();
 }
 
+/// Reads the .mtx that the archive is about; else the only one there is.
 template <class V>
 csr<V> read_archive(const std::filesystem::path& path, const read_options& options,
                     matrix_market_info* info) {
   archive_reader source(path);
-  std::optional<csr<V>> found;
-  std::string found_name;
+  std::optional<csr<V>> only;
+  std::exception_ptr failure;  // of reading that one: no matter, if the main one is still to come
+  std::string only_name, reason = "the file is empty";
   while (const auto entry = source.next()) {
+    if (entry->name.empty()) return read_stream<V>(source, path.string(), options, info);
     const std::filesystem::path name = entry->name;
-    const bool is_stream = entry->name.empty();
-    if (!is_stream && name.extension() != ".mtx") continue;
-    if (found && is_named_like_its_folder(found_name)) break;
-    if (found && !is_named_like_its_folder(name))
-      throw parse_error(fmt::format("{}: holds several .mtx files ({}, {}); take out the one you want",
-                                    path.string(), found_name, entry->name));
-    found.reset();
-    found = read_stream<V>(
-        source, is_stream ? path.string() : fmt::format("{}/{}", path.string(), entry->name), options, info);
-    found_name = entry->name;
+    // macOS puts a ._name beside each file.
+    const bool is_matrix = name.extension() == ".mtx" && !name.filename().native().starts_with("._");
+    if (only_name.empty())
+      reason = name.extension() == ".npy" ? "an .npz must be a file: it cannot come through a pipe"
+                                          : "holds no .mtx file";
+    if (!is_matrix) continue;
+    const std::string full_name = fmt::format("{}/{}", path.string(), entry->name);
+    if (is_named_like_its_folder(name)) {
+      only.reset();
+      return read_stream<V>(source, full_name, options, info);
+    }
+    if (!only_name.empty())
+      reason =
+          fmt::format("holds several .mtx files ({}, {}); take out the one you want", only_name, entry->name);
+    if (std::exchange(only_name, entry->name).empty()) try {
+        only = read_stream<V>(source, full_name, options, info);
+        reason.clear();
+      } catch (const error&) {
+        failure = std::current_exception();
+        reason.clear();
+      }
   }
-  if (!found) throw parse_error(fmt::format("{}: holds no .mtx file", path.string()));
-  return std::move(*found);
+  if (!reason.empty()) throw parse_error(fmt::format("{}: {}", path.string(), reason));
+  if (failure) std::rethrow_exception(failure);
+  return std::move(*only);
 }
 
 }  // namespace
@@ -266,14 +303,19 @@ csr<V> parse_matrix_market(std::string_view text, std::string_view name, const r
   offset lines = 0;
   const matrix_market::header h = matrix_market::take_header(text, name, lines);
   matrix_market::require_possible(h, text.size(), name, lines);
+  // The second way starts over where the first gives up: what is reported must not fall back.
+  read_options rising = options;
+  double highest = 0;
+  if (options.progress)
+    rising.progress = [&](double part) { options.progress(highest = std::max(highest, part)); };
   if (h.info.layout == matrix_market_info::layouts::coordinate) {
-    require_reasonable_row_table(h.rows, h.entries, name);
-    if (auto a = matrix_market::parse_in_order<V>(text, h, options)) {
+    require_reasonable_shape(h.rows, h.cols, h.entries, fmt::format("{}:{}", name, lines));
+    if (auto a = matrix_market::parse_in_order<V>(text, h, rising)) {
       if (info) *info = h.info;
       return std::move(*a);
     }
   }
-  matrix_market::body<V> entries(h, name, lines, options);
+  matrix_market::body<V> entries(h, name, lines, rising);
   entries.take(text, [](double part) { return part; });
   return entries.finish(info);
 }

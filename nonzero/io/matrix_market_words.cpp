@@ -152,13 +152,14 @@ void throw_bad_index(cursor from, std::string_view what, offset limit) {
 index parse_unusual_index(cursor& c, std::string_view what, index limit) {
   const cursor from = c;
   if (c.at != c.end && *c.at == '+') ++c.at;
+  const char* const start = c.at;
+  while (c.at != c.end && *c.at == '0') ++c.at;
   const char* const digits = c.at;
   std::uint64_t value = 0;
   for (; c.at != c.end && is_digit(*c.at); ++c.at)
     value = value * 10 + static_cast<unsigned char>(*c.at - '0');
-  // Up to 18 digits cannot overflow; more are too large, unless they are leading zeros, which nobody writes.
-  const auto length = c.at - digits;
-  const bool is_number = length > 0 && length <= 18 && (c.is_at_line_end() || is_blank(*c.at));
+  // Up to 18 digits cannot overflow; more are too large.
+  const bool is_number = c.at != start && c.at - digits <= 18 && (c.is_at_line_end() || is_blank(*c.at));
   if (!is_number || value - 1 >= static_cast<std::uint64_t>(limit)) throw_bad_index(from, what, limit);
   return static_cast<index>(value - 1);
 }

@@ -11,7 +11,7 @@
 namespace nz {
 namespace {
 
-constexpr offset entries_per_task = 65536;
+constexpr offset entries_per_task = 16384;
 
 /// Appends a number and a character; `to` must have room for 32 bytes. std::to_chars writes the fewest digits
 /// that read back the same.
@@ -22,7 +22,7 @@ template <class Number> char* append(char* to, Number number, char then) {
 }
 
 /// The lines of the entries [begin, end).
-template <class V> void format_entries(const csr<V>& a, offset begin, offset end, std::string& out) {
+template <class V> void format_entries(const csr<V>& a, offset begin, offset end, array<char>& out) {
   constexpr std::size_t longest_line = 96;
   out.resize(static_cast<std::size_t>(end - begin) * longest_line);
   char* to = out.data();
@@ -39,7 +39,7 @@ template <class V> void format_entries(const csr<V>& a, offset begin, offset end
 /// Formats [0, count) by tasks in parallel, a few at a time, and writes the pieces in order.
 template <class Format> void write_in_parallel(output_file& file, offset count, const Format& format) {
   const offset tasks = (count + entries_per_task - 1) / entries_per_task;
-  std::vector<std::string> pieces(4 * static_cast<std::size_t>(thread_count(0)));
+  std::vector<array<char>> pieces(4 * static_cast<std::size_t>(thread_count(0)));
   for (offset first = 0; first < tasks; first += static_cast<offset>(pieces.size())) {
     const offset batch = std::min<offset>(tasks - first, static_cast<offset>(pieces.size()));
     parallel_tasks(batch, 0, [&](std::int64_t t) {
@@ -58,7 +58,7 @@ template <class V> void write_matrix_market(const std::filesystem::path& path, c
       fmt::format("%%MatrixMarket matrix coordinate real general\n{} {} {}\n", a.rows, a.cols, a.nnz());
   file.write(head.data(), head.size());
   write_in_parallel(file, a.nnz(),
-                    [&](offset begin, offset end, std::string& out) { format_entries(a, begin, end, out); });
+                    [&](offset begin, offset end, array<char>& out) { format_entries(a, begin, end, out); });
   file.commit();
 }
 
@@ -66,7 +66,7 @@ template <class V> void write_vector(const std::filesystem::path& path, std::spa
   output_file file(path);
   const std::string head = fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", x.size());
   file.write(head.data(), head.size());
-  write_in_parallel(file, static_cast<offset>(x.size()), [&](offset begin, offset end, std::string& out) {
+  write_in_parallel(file, static_cast<offset>(x.size()), [&](offset begin, offset end, array<char>& out) {
     out.resize(static_cast<std::size_t>(end - begin) * 32);
     char* to = out.data();
     for (offset k = begin; k < end; ++k) to = append(to, x[k], '\n');

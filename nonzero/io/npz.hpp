@@ -11,7 +11,9 @@ namespace nz {
 /// indices; real, integer or boolean values. Columns come out sorted and duplicates summed, as from every
 /// reader. Throws `parse_error` naming the member and what is wrong with it; `unsupported` for what SciPy can
 /// write but we do not read (bsr, dia, complex).
-template <class V> csr<V> read_npz(const std::filesystem::path& path, const read_options& options = {});
+template <class V>
+csr<V> read_npz(const std::filesystem::path& path, const read_options& options = {},
+                offset* duplicates_summed = nullptr);
 
 struct npz_options {
   bool compress = false;  // deflate: about half the size, many times slower

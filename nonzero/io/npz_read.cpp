@@ -34,6 +34,8 @@ template <class V> struct members {
   std::optional<array<index>> indices, row, col;
   std::optional<array<V>> data;
 
+  offset duplicates_summed = 0;
+
   template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) const {
     throw parse_error(path + ": " + fmt::format(text, std::forward<Args>(args)...));
   }
@@ -146,7 +148,9 @@ csr<V> assemble_entries(members<V>& m, index rows, index cols, int threads, Fill
   const std::string path = m.path;
   m = {};  // its memory goes before the matrix's comes
   try {
-    return assembly.finish(threads).matrix;
+    auto [matrix, duplicates] = assembly.finish(threads);
+    m.duplicates_summed = duplicates;
+    return std::move(matrix);
   } catch (const unsupported& e) {
     throw unsupported(path + ": " + e.what());
   }
@@ -160,6 +164,7 @@ template <class V> csr<V> from_compressed(members<V>& m, bool is_csr, int thread
   if (m.need(m.data, "data").size() != m.indices->size())
     m.fail("member data.npy: {} elements, but indices.npy has {}", m.data->size(), m.indices->size());
   check_indptr(m, lines);
+  require_reasonable_shape(rows, cols, static_cast<offset>(m.data->size()), m.path);
   const bool is_sorted = check_indices(m, lines, is_csr ? cols : rows, threads);
   if (is_csr && is_sorted)
     return {rows, cols, std::move(*m.indptr), std::move(*m.indices), std::move(*m.data)};
@@ -188,17 +193,21 @@ template <class V> csr<V> from_coo(members<V>& m, int threads) {
 
 }  // namespace
 
-template <class V> csr<V> read_npz(const std::filesystem::path& path, const read_options& options) {
+template <class V>
+csr<V> read_npz(const std::filesystem::path& path, const read_options& options, offset* duplicates_summed) {
   members<V> m = read_members<V>(path.native(), options);
   const std::string format = m.need(m.format, "format");
-  if (format == "csr" || format == "csc") return from_compressed(m, format == "csr", options.threads);
-  if (format == "coo") return from_coo(m, options.threads);
   if (format == "bsr" || format == "dia")
     throw unsupported(fmt::format("{}: a {} matrix is not read; save it with .tocsr()", m.path, format));
-  m.fail("member format.npy: '{}' is no format of a SciPy matrix", format);
+  if (format != "csr" && format != "csc" && format != "coo")
+    m.fail("member format.npy: '{}' is no format of a SciPy matrix", format);
+  csr<V> a =
+      format == "coo" ? from_coo(m, options.threads) : from_compressed(m, format == "csr", options.threads);
+  if (duplicates_summed) *duplicates_summed = m.duplicates_summed;
+  return a;
 }
 
-template csr<float> read_npz(const std::filesystem::path&, const read_options&);
-template csr<double> read_npz(const std::filesystem::path&, const read_options&);
+template csr<float> read_npz(const std::filesystem::path&, const read_options&, offset*);
+template csr<double> read_npz(const std::filesystem::path&, const read_options&, offset*);
 
 }  // namespace nz

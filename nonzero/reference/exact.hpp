@@ -10,7 +10,8 @@ namespace nz::reference {
 /// y = alpha * A x + beta * y in long double, and for each row how far a result in V may honestly be from it.
 struct exact_product {
   std::vector<long double> y;
-  std::vector<long double> bound;  // (n + 4) * eps * (|alpha| sum |a||x| + |beta||y|), n the row's entries
+  std::vector<long double>
+      bound;  // (n + 4) * (eps * (|alpha| sum |a||x| + |beta||y|) + underflow), n the row's entries
 
   /// How many times row i's bound `computed` is away from the exact value: right when <= 1. NaN where NaN is
   /// due, and the same infinity where that is due, count as 0; anything else not finite as infinity.

@@ -41,8 +41,20 @@ template <class V> void multiply(V alpha, const ell<V>& a, std::span<const V> x,
 }
 
 template <class V> void multiply(V alpha, const hyb<V>& a, std::span<const V> x, V beta, std::span<V> y) {
-  multiply(alpha, a.regular, x, beta, y);
-  for (offset k = 0; k < a.rest.nnz(); ++k) y[a.rest.row[k]] += alpha * a.rest.val[k] * x[a.rest.col[k]];
+  require_vectors_fit(a.rows(), a.cols(), x.size(), y.size());
+  const scale_and_add<V> finish{alpha, beta};
+  offset rest = 0;  // in row order, so each row's are next when its regular ones are done
+  for (index i = 0; i < a.rows(); ++i) {
+    V sum = 0;
+    for (offset k = 0; k < a.regular.width; ++k) {
+      const offset at = k * a.rows() + i;
+      if (a.regular.col[at] == padding_column) break;
+      sum += a.regular.val[at] * x[a.regular.col[at]];
+    }
+    for (; rest < a.rest.nnz() && a.rest.row[rest] == i; ++rest)
+      sum += a.rest.val[rest] * x[a.rest.col[rest]];
+    finish(sum, y[i]);
+  }
 }
 
 template <class V> void multiply(V alpha, const jds<V>& a, std::span<const V> x, V beta, std::span<V> y) {

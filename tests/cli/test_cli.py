@@ -5,6 +5,8 @@ NZ_SANITIZED says that nz was built with sanitizers, which do not bear a limit o
 """
 
 import fcntl
+import gzip
+import io
 import json
 import os
 import pty
@@ -14,6 +16,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import termios
 import time
@@ -123,6 +126,12 @@ class Program(InFolder):
                 self.assertEqual(done.returncode, 1)
                 self.assertRegex(done.stderr.decode(), r"\Anz: [^\n]*No space left[^\n]*\n\Z")
 
+    def test_the_status_is_right_when_nobody_hears_the_error(self):
+        for words, status in [(["info", "missing.mtx"], 1), (["frobnicate"], 2), (["multiply", "a.mtx", "-v"], 0)]:
+            with self.subTest(words), open("/dev/full", "wb") as full:
+                done = subprocess.run([NZ, *words], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=full)
+                self.assertEqual(done.returncode, status)
+
     def test_a_closed_pipe_ends_it_quietly(self):
         for words in [["convert", "poisson2d:300", "-"], ["info", "a.mtx"]]:
             with self.subTest(words):
@@ -173,7 +182,7 @@ class Info(InFolder):
     def test_counts_duplicates_and_zeros(self):
         self.write("d.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 3\n1 1 1\n1 1 2\n2 2 0\n")
         found = self.json_of("info", "d.mtx")
-        self.assertEqual(found["file"]["duplicates_summed"], 1)
+        self.assertEqual(found["duplicates_summed"], 1)
         self.assertEqual((found["entries"], found["explicit_zeros"]), (2, 1))
 
     def test_names_a_refused_format(self):
@@ -196,6 +205,47 @@ class Info(InFolder):
         self.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n")
         self.assertIn("0 × 0, 0 entries", self.output_of("info", "n.mtx"))
         self.assertEqual(self.json_of("info", "n.mtx")["row_length"]["histogram"], [])
+
+
+class Archives(InFolder):
+    def pack(self, name, **members):
+        """A .tar.gz; in the members' names __ stands for a slash and _0 for a leading dot."""
+        with tarfile.open(self.folder / name, "w:gz") as archive:
+            for member, text in members.items():
+                entry = tarfile.TarInfo(member.replace("__", "/").replace("_0", "._") + ".mtx")
+                entry.size = len(text)
+                archive.addfile(entry, io.BytesIO(text.encode()))
+        return name
+
+    def test_reads_a_gzip_file_and_its_stream(self):
+        packed = gzip.compress(LECTURE.encode())
+        (self.folder / "a.mtx.gz").write_bytes(packed)
+        self.assertEqual(self.output_of("convert", "a.mtx.gz", "-"), self.output_of("convert", "a.mtx", "-"))
+        self.assertEqual(self.output_of("convert", "-", "-", input=packed), self.output_of("convert", "a.mtx", "-"))
+
+    def test_takes_the_only_matrix(self):
+        self.assertEqual(self.json_of("info", self.pack("one.tar.gz", other=LECTURE))["entries"], 7)
+
+    def test_takes_the_one_named_like_its_folder_wherever_it_is(self):
+        for order in [("web__web_b", "web__web"), ("web__web", "web__web_b"), ("web___0web", "web__web")]:
+            members = {name: LECTURE if name == "web__web" else "junk" for name in order}
+            self.assertEqual(self.json_of("info", self.pack("web.tar.gz", **members))["entries"], 7)
+
+    def test_says_what_is_wrong_with_the_others(self):
+        self.assert_fails(1, "info", self.pack("two.tar.gz", a=LECTURE, b=LECTURE), saying="several .mtx files (a.mtx, b.mtx)")
+        self.assert_fails(1, "info", self.pack("none.tar.gz", _0a=LECTURE), saying="holds no .mtx file")
+        self.assert_fails(1, "info", self.pack("bad.tar.gz", a=LECTURE + "9 9 9\n"), saying="bad.tar.gz/a.mtx:11: ")
+        (self.folder / "empty.mtx.gz").write_bytes(gzip.compress(b""))
+        self.assert_fails(1, "info", "empty.mtx.gz", saying="is empty")
+        self.assert_fails(1, "info", "-", input=b"", saying="is empty")
+        self.run_nz("convert", "a.mtx", "a.npz")
+        self.assert_fails(1, "info", "-", input=(self.folder / "a.npz").read_bytes(), saying="an .npz must be a file")
+
+    def test_comments_may_be_longer_than_what_is_read_at_a_time(self):
+        banner, rest = LECTURE.split("\n", 1)
+        comments = ("% " + "x" * 998 + "\n") * 40000
+        (self.folder / "long.mtx.gz").write_bytes(gzip.compress(f"{banner}\n{comments}{rest}".encode(), 1))
+        self.assertEqual(self.json_of("info", "long.mtx.gz")["entries"], 7)
 
 
 class Spy(InFolder):
@@ -299,6 +349,37 @@ class ConvertAndGenerate(InFolder):
                 self.assertEqual(self.names(), before)
                 self.assertEqual((self.folder / "old.npz").read_text(), "precious")
 
+    def test_no_way_to_end_leaves_a_partial_file(self):
+        for name in ["SIGQUIT", "SIGHUP", "SIGUSR1", "SIGALRM"]:
+            with self.subTest(name):
+                program = subprocess.Popen([NZ, "convert", "fem:30", "b.npz", "--compress"], cwd=self.folder,
+                                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+                while program.poll() is None and not any("partial" in p for p in self.names()):
+                    time.sleep(0.01)
+                program.send_signal(getattr(signal, name))
+                self.assertEqual(program.wait(60), -getattr(signal, name))
+                self.assertEqual(self.names(), ["a.mtx"])
+
+    def test_a_limit_on_file_sizes_is_an_error_like_a_full_disk(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000))
+
+        self.assert_fails(1, "generate", "poisson2d", "300", "b.mtx", saying="File too large", preexec_fn=limit)
+        self.assertEqual(self.names(), ["a.mtx"])
+
+    @unittest.skipIf("NZ_SANITIZED" in os.environ, "a sanitizer reserves more than the limit")
+    def test_more_threads_than_there_is_memory_for_are_no_crash(self):
+        many = {**os.environ, "OMP_NUM_THREADS": "64"}
+        for megabytes in [200, 300, 500, 700]:
+            def limit():
+                resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+            words = [NZ, "generate", "uniform", "4096", "100", "b.mtx"]
+            done = subprocess.run(words, cwd=self.folder, env=many, preexec_fn=limit, capture_output=True, timeout=60)
+            self.assertIn((done.returncode, done.stderr), [(0, b""), (1, b"nz: out of memory\n")])
+            self.assertEqual(self.names(), ["a.mtx"] + (["b.mtx"] if done.returncode == 0 else []))
+            (self.folder / "b.mtx").unlink(missing_ok=True)
+
     def test_generates_every_kind(self):
         for kind in self.json_of("list")["generators"]:
             with self.subTest(kind["name"]):
@@ -317,6 +398,10 @@ class ConvertAndGenerate(InFolder):
         self.assert_fails(2, "generate", "poisson2d", "g.mtx", saying="NX is missing")
         self.assert_fails(2, "generate", "poisson2d", "3", saying=".mtx or .npz")
         self.assert_fails(2, "generate", "heat", "3", "4", "g.mtx")
+        for seed in ["-1", "x", "1.5", "18446744073709551616"]:
+            self.assert_fails(2, "generate", "uniform", "9", "g.mtx", "--seed", seed, saying="is no seed")
+        self.assert_fails(2, "generate", "rmat", "30", "2147483647", "g.mtx", saying="more than any memory holds")
+        self.assert_fails(1, "generate", "rmat", "30", "nowhere/g.mtx", saying="there is no folder nowhere")
         self.assertEqual(self.names(), ["a.mtx"])
 
 

@@ -137,7 +137,7 @@ TEST(HugeMatrices, FootprintsDoNotOverflow) {
   EXPECT_EQ(default_hyb_width(a), 0);
   EXPECT_EQ(hyb_footprint(a).bytes, (std::uint64_t{1} << 40) * 16);
 
-  // 2^30 more of them: 2^31 - 1 rows would make 2^71 places; the size saturates instead of wrapping round.
+  // 2^31 rows of that width would make 2^71 places: sizes saturate instead of wrapping round.
   EXPECT_EQ(nz::saturating_bytes(std::uint64_t{1} << 40, std::uint64_t{1} << 31), ~std::uint64_t{0});
 }
 

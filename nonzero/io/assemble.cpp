@@ -12,7 +12,7 @@ namespace nz {
 namespace {
 
 // A bucket's part of the matrix should stay in a core's cache while its rows are built.
-constexpr offset entries_per_bucket = 32768;
+constexpr offset entries_per_bucket = 131072;
 constexpr int max_bucket_bits = 16;  // rows within a bucket are kept in 16 bits
 
 int choose_bucket_bits(index rows, offset expected_entries) {

@@ -10,7 +10,7 @@ struct read_options {
   /// Called now and then, from one thread at a time, with the part read so far, 0 to 1. May throw to stop.
   std::function<void(double)> progress = {};
   /// How much text of a Matrix Market file a thread takes at a time. Tests make it small.
-  std::size_t block_bytes = std::size_t{1} << 20;
+  std::size_t block_bytes = std::size_t{1} << 21;
 };
 
 }  // namespace nz

@@ -77,7 +77,7 @@ template <class Work> void expect_no_leak(const Work& work) {
   EXPECT_GT(failures, 3);
 }
 
-// Two blocks of text, duplicates, a row that has to be sorted.
+// A few blocks of text, duplicates, a row that has to be sorted.
 std::string some_text() {
   std::string text = "%%MatrixMarket matrix coordinate real symmetric\n50 50 120000\n";
   for (int k = 0; k < 120000; ++k)
@@ -89,7 +89,7 @@ TEST(FailedAllocations, LeakNothingWhenReading) {
   const std::string text = some_text();
   for (const int threads : {1, 2})
     expect_no_leak(
-        [&] { nz::parse_matrix_market<double>(text, "text", {.threads = threads, .progress = {}}); });
+        [&] { nz::parse_matrix_market<double>(text, "text", {.threads = threads, .block_bytes = 1 << 19}); });
 }
 
 TEST(FailedAllocations, LeakNothingWhenGeneratingAndConverting) {

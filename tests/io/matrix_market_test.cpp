@@ -247,8 +247,9 @@ TEST(MatrixMarket, ReportsProgressThatRisesToTheEnd) {
   std::string text = "%%MatrixMarket matrix coordinate pattern general\n9 9 500000\n";
   for (int k = 0; k < 500000; ++k) text += "9 9      \n";
   std::vector<double> seen;
-  nz::parse_matrix_market<float>(text, "text",
-                                 {.threads = 2, .progress = [&](double part) { seen.push_back(part); }});
+  nz::parse_matrix_market<float>(
+      text, "text",
+      {.threads = 2, .progress = [&](double part) { seen.push_back(part); }, .block_bytes = 1 << 20});
   ASSERT_GE(seen.size(), 4U);
   EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
   EXPECT_EQ(seen.back(), 1);

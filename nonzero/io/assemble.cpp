@@ -220,23 +220,7 @@ template <class V> typename assembler<V>::result assembler<V>::finish(int thread
   return out;
 }
 
-template <class V>
-csr<V> assemble(index rows, index cols, std::vector<entry_list<V>> lists, int threads, offset* duplicates) {
-  offset expected = 0;
-  for (const auto& list : lists) expected += static_cast<offset>(list.row.size());
-  assembler<V> assembly(rows, cols, expected);
-  parallel_tasks(static_cast<std::int64_t>(lists.size()), threads, [&](std::int64_t p) {
-    assembly.add(p, std::move(lists[p]));
-    assembly.take_list();  // this list's memory is not needed again: give it back
-  });
-  auto [matrix, summed] = assembly.finish(threads);
-  if (duplicates) *duplicates = summed;
-  return std::move(matrix);
-}
-
 template class assembler<float>;
 template class assembler<double>;
-template csr<float> assemble(index, index, std::vector<entry_list<float>>, int, offset*);
-template csr<double> assemble(index, index, std::vector<entry_list<double>>, int, offset*);
 
 }  // namespace nz

@@ -63,9 +63,4 @@ template <class V> class assembler {
   std::vector<entry_list<V>> spare_;
 };
 
-/// The same from lists that are all there. They should be of some 100,000 entries each to run in parallel.
-template <class V>
-csr<V> assemble(index rows, index cols, std::vector<entry_list<V>> lists, int threads = 0,
-                offset* duplicates = nullptr);
-
 }  // namespace nz

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <nonzero/io/assemble.hpp>
 #include <nonzero/nonzero.hpp>
 
 namespace {

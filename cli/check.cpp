@@ -13,10 +13,12 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "commands.hpp"
+#include "device_option.hpp"
 #include "failures.hpp"
 #include "format_cost.hpp"
 #include "matrix_argument.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 
@@ -28,6 +30,7 @@ using nlohmann::ordered_json;
 struct check_options {
   std::vector<std::string> matrices = {"poisson2d:100", "rmat:12", "dense_rows:5000", "empty_rows:5000"};
   std::string precision = "double";
+  std::string device;  // empty: all there are
   padding_budget budget;
   bool json = false;
 };
@@ -78,17 +81,17 @@ std::vector<trial<V>> make_trials(const csr<V>& a, const std::vector<V>& x, std:
 
 template <class V>
 result check_kernel(const kernel_row& kernel, const csr<V>& a, const std::vector<V>& x,
-                    const std::vector<trial<V>>& trials, padding_budget budget) {
+                    const std::vector<trial<V>>& trials, const prepare_options& options) {
   result out;
   out.kernel = &kernel;
   std::unique_ptr<prepared_matrix<V>> prepared;
   try {
-    prepared = kernel.prepare(a, budget);
+    prepared = kernel.prepare(a, options);
   } catch (const unsupported& e) {
     out.refusal = e.what();
     for (const format_row& format : formats())
       if (format.name == kernel.format) {
-        const format_cost cost = find_cost(format, a, budget);
+        const format_cost cost = find_cost(format, a, options.budget);
         out.size = cost.size;
         out.is_too_large = cost.refusal.has_value();
       }
@@ -110,6 +113,7 @@ std::string verdict_text(const result& r, padding_budget budget) {
 
 std::string result_text(const std::vector<result>& results, offset entries, padding_budget budget) {
   table out({{"kernel"},
+             {"on"},
              {"format"},
              {"bytes", table::side::right},
              {"per entry", table::side::right},
@@ -117,9 +121,9 @@ std::string result_text(const std::vector<result>& results, offset entries, padd
              {"error/bound", table::side::right},
              {""}});
   for (const result& r : results) {
-    out.add({std::string(r.kernel->name), std::string(r.kernel->format), format_bytes(r.size.bytes),
-             per_entry_text(r.size, entries), padding_text(r.size),
-             r.is_refused() ? "–" : fmt::format("{:.3f}", static_cast<double>(r.error)),
+    out.add({std::string(r.kernel->name), std::string(name_of(r.kernel->runs_on)),
+             std::string(r.kernel->format), format_bytes(r.size.bytes), per_entry_text(r.size, entries),
+             padding_text(r.size), r.is_refused() ? "–" : fmt::format("{:.3f}", static_cast<double>(r.error)),
              verdict_text(r, budget)});
   }
   return out.text();
@@ -128,7 +132,10 @@ std::string result_text(const std::vector<result>& results, offset entries, padd
 ordered_json as_json(const std::vector<result>& results) {
   ordered_json out = ordered_json::array();
   for (const result& r : results) {
-    ordered_json row = {{"kernel", r.kernel->name}, {"format", r.kernel->format}, {"verdict", r.verdict()}};
+    ordered_json row = {{"kernel", r.kernel->name},
+                        {"device", name_of(r.kernel->runs_on)},
+                        {"format", r.kernel->format},
+                        {"verdict", r.verdict()}};
     row["bytes"] = r.size.bytes;
     row["padding_bytes"] = r.size.padding_bytes;
     if (r.is_refused())
@@ -140,6 +147,21 @@ ordered_json as_json(const std::vector<result>& results) {
   return out;
 }
 
+struct placed_kernel {
+  const kernel_row& kernel;
+  std::shared_ptr<device> on;
+};
+
+/// The kernels of the table that can run here, with the device each is to run on.
+std::vector<placed_kernel> kernels_on(const std::string& device_name) {
+  const auto wanted = device_name.empty() ? devices() : std::vector{find_device(device_name)};
+  std::vector<placed_kernel> out;
+  for (const kernel_row& kernel : kernels())
+    for (const auto& on : wanted)
+      if (on->kind() == kernel.runs_on) out.push_back({kernel, on});
+  return out;
+}
+
 /// Checks one matrix in one precision; prints its table, or adds it to `json`.
 template <class V>
 void check_matrix(const std::string& name, const check_options& options, ordered_json& json, tally& total) {
@@ -148,8 +170,10 @@ void check_matrix(const std::string& name, const check_options& options, ordered
   const std::vector<V> x = random_vector<V>(a.cols, source);
   const std::vector<trial<V>> trials = make_trials(a, x, source);
   std::vector<result> results;
-  for (const kernel_row& kernel : kernels()) {
-    results.push_back(check_kernel(kernel, a, x, trials, options.budget));
+  progress_bar bar("checking " + name);
+  for (const auto& [kernel, on] : kernels_on(options.device)) {
+    bar.show(static_cast<double>(&kernel - kernels().data()) / static_cast<double>(kernels().size()));
+    results.push_back(check_kernel(kernel, a, x, trials, {.budget = options.budget, .on = on}));
     ++total.results;
     total.wrong += results.back().is_wrong();
     total.refused += results.back().is_refused();
@@ -200,6 +224,7 @@ void add_check(CLI::App& app) {
   command->add_option("--precision", options->precision, "What the values are held in (double)")
       ->check(CLI::IsMember({"float", "double", "both"}))
       ->option_text("float|double|both");
+  add_device_option(*command, options->device, "Only the kernels of that device (all there are)");
   add_budget_option(*command, options->budget);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
@@ -210,6 +235,7 @@ beta = 0 and NaN in y. The error is given in units of what rounding may honestly
 Examples:
   nz check
   nz check web.mtx poisson2d:300 --precision both
+  nz check rmat:14 --device emulator
   nz check rmat:14 --json | jq '.[].results[] | select(.verdict != "ok")')");
   command->callback([options] { run(*options); });
 }

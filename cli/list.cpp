@@ -1,10 +1,12 @@
+#include <algorithm>
 #include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
 #include <nonzero/core/threads.hpp>
 #include <nonzero/formats/footprint.hpp>
-#include <nonzero/gpu/cuda/devices.hpp>
+#include <nonzero/gpu/cuda/device.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/kernels.hpp>
 
@@ -18,14 +20,28 @@ namespace {
 
 using nlohmann::ordered_json;
 
+const kernel_row& first_row(std::string_view name) {
+  return *std::find_if(kernels().begin(), kernels().end(),
+                       [&](const kernel_row& kernel) { return kernel.name == name; });
+}
+
+std::string devices_of(std::string_view kernel_name) {
+  std::string out;
+  for (const kernel_row& kernel : kernels())
+    if (kernel.name == kernel_name) out += (out.empty() ? "" : ", ") + std::string(name_of(kernel.runs_on));
+  return out;
+}
+
 void print_tables() {
   table format_table({{"format"}, {""}});
   for (const format_row& format : formats())
     format_table.add({std::string(format.name), std::string(format.summary)});
   table kernel_table({{"kernel"}, {"format"}, {"runs on"}, {"repeatable"}, {""}});
-  for (const kernel_row& kernel : kernels())
-    kernel_table.add({std::string(kernel.name), std::string(kernel.format), std::string(kernel.runs_on),
+  for (const kernel_row& kernel : kernels()) {
+    if (&first_row(kernel.name) != &kernel) continue;  // its line says all the devices it runs on
+    kernel_table.add({std::string(kernel.name), std::string(kernel.format), devices_of(kernel.name),
                       kernel.is_repeatable ? "yes" : "no", std::string(kernel.summary)});
+  }
   table generator_table({{"generator"}, {"parameters"}, {""}});
   for (const generate::kind& kind : generate::kinds())
     generator_table.add({std::string(kind.name), std::string(kind.parameters), std::string(kind.summary)});
@@ -33,31 +49,31 @@ void print_tables() {
   print(bold("Kernels") + "\n" + kernel_table.text() + "\n");
   print(bold("Generators") + "\n" + generator_table.text() + "\n");
   table device_table({{"device"}, {""}});
-  device_table.add({"cpu", fmt::format("{} threads", thread_count(0))});
-  for (const cuda_device& gpu : cuda_devices())
-    device_table.add(
-        {"cuda", fmt::format("{}, {}, compute capability {}.{}", gpu.name, format_bytes(gpu.memory_bytes),
-                             gpu.compute_major, gpu.compute_minor)});
+  for (const auto& device : devices())
+    device_table.add({std::string(name_of(device->kind())), device->description()});
   print(bold("Devices") + "\n" + device_table.text());
 }
 
 ordered_json as_json() {
-  ordered_json out = {{"formats", ordered_json::array()},
-                      {"kernels", ordered_json::array()},
-                      {"generators", ordered_json::array()},
-                      {"devices", ordered_json::array({{{"name", "cpu"}, {"threads", thread_count(0)}}})}};
+  ordered_json out = {
+      {"formats", ordered_json::array()},
+      {"kernels", ordered_json::array()},
+      {"generators", ordered_json::array()},
+      {"devices", ordered_json::array({{{"name", "cpu"}, {"threads", thread_count(0)}},
+                                       {{"name", "emulator"}, {"threads", thread_count(0)}}})}};
   for (const format_row& format : formats())
     out["formats"].push_back({{"name", format.name}, {"summary", format.summary}});
   for (const kernel_row& kernel : kernels())
     out["kernels"].push_back({{"name", kernel.name},
                               {"format", kernel.format},
-                              {"runs_on", kernel.runs_on},
+                              {"runs_on", name_of(kernel.runs_on)},
                               {"repeatable", kernel.is_repeatable},
+                              {"peer", kernel.is_peer},
                               {"summary", kernel.summary}});
   for (const generate::kind& kind : generate::kinds())
     out["generators"].push_back(
         {{"name", kind.name}, {"parameters", kind.parameters}, {"summary", kind.summary}});
-  for (const cuda_device& gpu : cuda_devices())
+  for (const cuda_properties& gpu : cuda_devices())
     out["devices"].push_back(
         {{"name", "cuda"},
          {"model", gpu.name},

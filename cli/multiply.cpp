@@ -15,6 +15,7 @@
 #include <nonzero/plan/kernels.hpp>
 
 #include "commands.hpp"
+#include "device_option.hpp"
 #include "failures.hpp"
 #include "format_cost.hpp"
 #include "matrix_argument.hpp"
@@ -29,6 +30,7 @@ struct multiply_options {
   matrix_argument matrix;
   std::string x, y, out;  // files; empty: not given
   std::string kernel = "csr_serial";
+  std::string device;  // empty: where the kernel runs best
   double alpha = 1, beta = 0;
   padding_budget budget;
   bool json = false, verbose = false;
@@ -63,8 +65,9 @@ std::vector<V> vector_from(const std::string& name, const char* role, index leng
 }
 
 const kernel_row& chosen_kernel(const multiply_options& options) {
+  const auto on = options.device.empty() ? nullptr : find_device(options.device);
   try {
-    return find_kernel(options.kernel);
+    return on ? find_kernel(options.kernel, on->kind()) : find_kernel(options.kernel);
   } catch (const unsupported& e) {
     throw usage_error(e.what());
   }
@@ -97,7 +100,8 @@ std::string formula(const multiply_options& options) {
 }
 
 template <class V>
-void print_summary(const multiply_options& options, const csr<V>& a, std::span<const V> y) {
+void print_summary(const multiply_options& options, const kernel_row& kernel, const csr<V>& a,
+                   std::span<const V> y) {
   const vector_summary s = summarize(y);
   const auto first = y.first(std::min(y.size(), entries_shown));
   if (options.json)
@@ -107,6 +111,7 @@ void print_summary(const multiply_options& options, const csr<V>& a, std::span<c
                        {"cols", a.cols},
                        {"entries", a.nnz()},
                        {"kernel", options.kernel},
+                       {"device", name_of(kernel.runs_on)},
                        {"alpha", options.alpha},
                        {"beta", options.beta},
                        {"x", options.x.empty() ? "ones" : options.x},
@@ -129,7 +134,8 @@ template <class V> void run_in(const multiply_options& options, const kernel_row
   const std::vector<V> x = vector_from<V>(options.x, "x", a.cols, 1);
   std::vector<V> y = vector_from<V>(options.y, "y", a.rows, 0);
   const auto start = clock::now();
-  const auto prepared = kernel.prepare(a, options.budget);
+  const auto prepared = kernel.prepare(
+      a, {.budget = options.budget, .on = options.device.empty() ? nullptr : find_device(options.device)});
   const auto ready = clock::now();
   prepared->multiply(static_cast<V>(options.alpha), x, static_cast<V>(options.beta), y);
   const std::chrono::duration<double, std::milli> converting = ready - start,
@@ -141,7 +147,7 @@ template <class V> void run_in(const multiply_options& options, const kernel_row
                    .c_str(),
                stderr);
   if (!options.out.empty()) write_vector<V>(output_path(options.out), y);
-  if (options.out.empty() || options.json) print_summary<V>(options, a, y);
+  if (options.out.empty() || options.json) print_summary<V>(options, kernel, a, y);
 }
 
 void run(const multiply_options& options) {
@@ -166,6 +172,7 @@ void add_multiply(CLI::App& app) {
   command->add_option("--kernel", options->kernel, "Kernel to use; nz list shows them")
       ->type_name("NAME")
       ->capture_default_str();
+  add_device_option(*command, options->device, "Where to run it (where it runs best)");
   add_budget_option(*command, options->budget);
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->add_flag("-v,--verbose", options->verbose,
@@ -175,6 +182,7 @@ void add_multiply(CLI::App& app) {
   nz multiply web.mtx --x x.mtx -o y.mtx                    y = A x, written as a vector
   nz multiply web.mtx --alpha 2 --beta -1 --y y.mtx -o -    y = 2 A x - y, to standard output
   nz multiply poisson2d:300 --kernel ell_serial -v
+  nz multiply poisson2d:300 --kernel csr_vector --device emulator
   nz multiply web.mtx --json | jq .norm_2)");
   command->callback([options] { run(*options); });
 }

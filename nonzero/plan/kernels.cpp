@@ -1,8 +1,7 @@
-#include <string>
+#include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
+#include <nonzero/gpu/cuda/device.hpp>
+#include <nonzero/gpu/emulator/device.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/reference/multiply.hpp>
 
@@ -12,28 +11,31 @@ namespace {
 /// A kernel of reference/: a format and its serial multiply.
 template <class V, class Format> class serial final : public prepared_matrix<V> {
  public:
-  explicit serial(Format a) : a_(std::move(a)) {}
-  void multiply(V alpha, std::span<const V> x, V beta, std::span<V> y) const override {
-    reference::multiply(alpha, a_, x, beta, y);
-  }
+  serial(index rows, index cols, Format a) : prepared_matrix<V>(rows, cols, cpu_device()), a_(std::move(a)) {}
   footprint storage() const override { return footprint_of(a_); }
 
  private:
+  void run(V alpha, const V* x, V beta, V* y, stream) const override {
+    reference::multiply<V>(alpha, a_, {x, static_cast<std::size_t>(this->cols())}, beta,
+                           {y, static_cast<std::size_t>(this->rows())});
+  }
+
   Format a_;
 };
 
 /// Turns a conversion, called with a CSR matrix and a budget, into a table's prepare function.
 template <class V, auto Convert>
-std::unique_ptr<prepared_matrix<V>> prepare_serial(const csr<V>& a, padding_budget budget) {
-  auto converted = Convert(a, budget);
-  return std::make_unique<serial<V, decltype(converted)>>(std::move(converted));
+std::unique_ptr<prepared_matrix<V>> prepare_serial(const csr<V>& a, const prepare_options& options) {
+  auto converted = Convert(a, options.budget);
+  return std::make_unique<serial<V, decltype(converted)>>(a.rows, a.cols, std::move(converted));
 }
 
 template <auto Convert> constexpr kernel_row serial_row(std::string_view name, std::string_view format) {
   return {name,
           format,
-          "cpu",
+          device_kind::cpu,
           true,
+          false,
           "one thread, one row after the other: the reference",
           prepare_serial<float, Convert>,
           prepare_serial<double, Convert>};
@@ -46,7 +48,7 @@ constexpr auto as_hyb = [](const auto& a, padding_budget budget) { return to_hyb
 constexpr auto as_jds = [](const auto& a, padding_budget) { return to_jds(a); };
 constexpr auto as_tjds = [](const auto& a, padding_budget) { return to_tjds(a); };
 
-constexpr kernel_row kernel_table[] = {
+constexpr kernel_row serial_rows[] = {
     serial_row<as_csr>("csr_serial", "csr"), serial_row<as_coo>("coo_serial", "coo"),
     serial_row<as_ell>("ell_serial", "ell"), serial_row<as_hyb>("hyb_serial", "hyb"),
     serial_row<as_jds>("jds_serial", "jds"), serial_row<as_tjds>("tjds_serial", "tjds"),
@@ -74,15 +76,16 @@ constexpr format_row format_table[] = {
 }  // namespace
 
 std::span<const format_row> formats() { return format_table; }
-std::span<const kernel_row> kernels() { return kernel_table; }
 
-const kernel_row& find_kernel(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const kernel_row& kernel : kernel_table) {
-    if (kernel.name == name) return kernel;
-    names.push_back(kernel.name);
-  }
-  throw unsupported(fmt::format("there is no kernel '{}'; there are {}", name, fmt::join(names, ", ")));
+std::span<const kernel_row> kernels() {
+  // The CPU's, then the card's, then the emulator's: the order in which find_kernel prefers them.
+  static const std::vector<kernel_row> table = [] {
+    std::vector<kernel_row> all;
+    for (const auto rows : {std::span<const kernel_row>(serial_rows), cuda_kernels(), emulator_kernels()})
+      all.insert(all.end(), rows.begin(), rows.end());
+    return all;
+  }();
+  return table;
 }
 
 }  // namespace nz

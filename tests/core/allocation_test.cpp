@@ -97,7 +97,7 @@ TEST(FailedAllocations, LeakNothingWhenGeneratingAndConverting) {
   for (const nz::kernel_row& kernel : nz::kernels())
     expect_no_leak([&] {
       std::vector<double> x(a.cols, 1), y(a.rows, 0);
-      kernel.prepare(a, {100.0})->multiply(1, x, 0, y);
+      kernel.prepare(a, {.budget = {100.0}})->multiply(1, x, 0, y);
     });
 }
 

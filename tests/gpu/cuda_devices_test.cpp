@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 
-#include <nonzero/gpu/cuda/devices.hpp>
+#include <nonzero/gpu/cuda/device.hpp>
 
 namespace {
 
 TEST(CudaDevices, AreCountedTheSameTwice) { EXPECT_EQ(nz::cuda_devices().size(), nz::cuda_devices().size()); }
 
 TEST(CudaDevices, SayWhatTheyAre) {
-  for (const nz::cuda_device& device : nz::cuda_devices()) {
+  for (const nz::cuda_properties& device : nz::cuda_devices()) {
     EXPECT_FALSE(device.name.empty());
     EXPECT_GT(device.memory_bytes, 0U);
     EXPECT_GE(device.compute_major, 1);

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <nonzero/core/device.hpp>
+#include <nonzero/core/errors.hpp>
+
+namespace nz {
+
+/// Numbers in a device's memory. Moves, and is copied only where asked to.
+template <class T> class vector {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  vector() = default;
+  /// `size` numbers that are not yet written.
+  vector(std::shared_ptr<device> on, std::size_t size) : on_(std::move(on)), size_(size) {
+    if (size > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
+    if (size > 0) data_ = static_cast<T*>(on_->allocate(bytes()));
+  }
+  vector(std::shared_ptr<device> on, std::span<const T> values) : vector(std::move(on), values.size()) {
+    copy_from(values);
+  }
+  vector(vector&& other) noexcept { swap(other); }
+  vector& operator=(vector&& other) noexcept {
+    vector taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  ~vector() {
+    if (data_ != nullptr) on_->release(data_, bytes());
+  }
+
+  /// In the device's memory: the host may follow it only where the device is_host().
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+  const std::shared_ptr<device>& where() const { return on_; }
+
+  /// From and to the host, after what is in the stream already; done when they return. Throw `shape_error`
+  /// unless the sizes are equal.
+  void copy_from(std::span<const T> values, stream in = {}) { copy(data_, values.data(), values.size(), in); }
+  void copy_to(std::span<T> values, stream in = {}) const { copy(values.data(), data_, values.size(), in); }
+  std::vector<T> to_host(stream in = {}) const {
+    std::vector<T> out(size_);
+    copy_to(out, in);
+    return out;
+  }
+
+ private:
+  void copy(void* to, const void* from, std::size_t size, stream in) const {
+    if (size != size_)
+      throw shape_error("a vector of " + std::to_string(size_) + " cannot be copied from or to one of " +
+                        std::to_string(size));
+    if (size == 0) return;
+    on_->copy(to, from, bytes(), in);
+    on_->synchronize(in);
+  }
+  void swap(vector& other) noexcept {
+    std::swap(on_, other.on_);
+    std::swap(size_, other.size_);
+    std::swap(data_, other.data_);
+  }
+
+  std::shared_ptr<device> on_;
+  std::size_t size_ = 0;
+  T* data_ = nullptr;
+};
+
+}  // namespace nz

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <nonzero/formats/csr.hpp>
+#include <nonzero/formats/prepared_matrix.hpp>
+
+namespace nz {
+
+struct prepare_options {
+  padding_budget budget = {};
+  /// Of the kind that the kernel runs on; none: the first of that kind.
+  std::shared_ptr<device> on = nullptr;
+  /// Keep row offsets in 64 bits on a GPU though they would fit into 32.
+  bool wide_offsets = false;
+};
+
+/// A row of the table of kernels (plan/kernels.hpp): what each folder of kernels offers. Name and device are
+/// unique together: a GPU kernel has a row for the card and one for the emulator.
+struct kernel_row {
+  std::string_view name;    // <format>_<schedule>
+  std::string_view format;  // a name in formats()
+  device_kind runs_on;
+  bool is_repeatable;  // bitwise the same result every time
+  bool is_peer;        // another library's, to compare with
+  std::string_view summary;
+  std::unique_ptr<prepared_matrix<float>> (*prepare_float)(const csr<float>&, const prepare_options&);
+  std::unique_ptr<prepared_matrix<double>> (*prepare_double)(const csr<double>&, const prepare_options&);
+
+  /// Converts `a` for this kernel and places it. Throws `unsupported` where the format would break the
+  /// budget, `device_error` where the device is missing or full.
+  template <class V>
+  std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& options = {}) const {
+    if constexpr (sizeof(V) == sizeof(float))
+      return prepare_float(a, options);
+    else
+      return prepare_double(a, options);
+  }
+};
+
+}  // namespace nz

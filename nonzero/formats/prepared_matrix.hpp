@@ -1,0 +1,47 @@
+#pragma once
+
+#include <span>
+
+#include <nonzero/core/types.hpp>
+#include <nonzero/core/vector.hpp>
+#include <nonzero/formats/footprint.hpp>
+
+namespace nz {
+
+/// A matrix made ready for one kernel: converted to its format, and placed where it runs.
+/// One multiply at a time: a kernel may keep a counter beside the matrix. Multiplies in one stream, or on one
+/// host thread with host vectors, follow each other; prepare twice to have two at once.
+template <class V> class prepared_matrix {
+ public:
+  virtual ~prepared_matrix() = default;
+  prepared_matrix(const prepared_matrix&) = delete;
+  prepared_matrix& operator=(const prepared_matrix&) = delete;
+
+  /// y = alpha * A x + beta * y. With beta = 0, y is never read. Vectors of the host, which are staged where
+  /// the kernel runs elsewhere; y is there when this returns. Throws `shape_error` if x or y does not fit, or
+  /// if they overlap.
+  void multiply(V alpha, std::span<const V> x, V beta, std::span<V> y) const;
+
+  /// The same with vectors on where(), in a stream. On a GPU it returns before the work is done; it allocates
+  /// nothing and waits for nothing, so that it can be captured in a graph.
+  void multiply(V alpha, const vector<V>& x, V beta, vector<V>& y, stream in = {}) const;
+
+  /// What the converted matrix takes.
+  virtual footprint storage() const = 0;
+  const std::shared_ptr<device>& where() const { return on_; }
+  index rows() const { return rows_; }
+  index cols() const { return cols_; }
+
+ protected:
+  prepared_matrix(index rows, index cols, std::shared_ptr<device> on)
+      : rows_(rows), cols_(cols), on_(std::move(on)) {}
+
+ private:
+  /// y = alpha * A x + beta * y, for vectors that fit, in the device's memory.
+  virtual void run(V alpha, const V* x, V beta, V* y, stream in) const = 0;
+
+  index rows_, cols_;
+  std::shared_ptr<device> on_;
+};
+
+}  // namespace nz

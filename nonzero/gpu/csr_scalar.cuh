@@ -1,0 +1,35 @@
+#pragma once
+
+#include <nonzero/gpu/placed.hpp>
+#include <nonzero/gpu/threads.cuh>
+
+namespace nz::gpu {
+
+// A thread per row.
+// Good: rows of one or two nonzeros.  Bad: longer rows (neighbouring threads read far from each other, so
+// that most of each memory transaction is wasted); rows of unequal length (a warp waits for its longest).
+// Traffic: 12 bytes per nonzero in double if all were used, up to 64 where they are not; plus the gather of
+// x. Source: Nickolls et al. 2008, fig. 7; TUM 2013, CSR scalar kernel; ECE 408 L18.
+template <class V, class Offset, class Epilogue>
+__global__ void csr_scalar_kernel(index rows, const Offset* __restrict__ row_begin,
+                                  const index* __restrict__ col, const V* __restrict__ val,
+                                  const V* __restrict__ x, V* __restrict__ y, Epilogue finish) {
+  const std::int64_t row = thread_in_grid();
+  if (row >= rows) return;
+  V sum = 0;
+  const Offset end = row_begin[row + 1];
+  for (Offset k = row_begin[row]; k < end; ++k) sum += val[k] * x[col[k]];
+  finish(sum, y[row]);
+}
+
+struct csr_scalar_launch {
+  template <class V, class Offset> using placed = placed_csr<V, Offset>;
+
+  template <class Queue, class V, class Offset, class Epilogue>
+  static void multiply(Queue& queue, const placed_csr<V, Offset>& a, const V* x, V* y, Epilogue finish) {
+    queue.launch("csr_scalar", blocks_for(a.rows), threads_per_block, csr_scalar_kernel<V, Offset, Epilogue>,
+                 a.rows, a.row_begin.data(), a.col.data(), a.val.data(), x, y, finish);
+  }
+};
+
+}  // namespace nz::gpu

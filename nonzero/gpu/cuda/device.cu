@@ -1,0 +1,128 @@
+#include <mutex>
+
+#include <nonzero/formats/footprint.hpp>
+#include <nonzero/gpu/cuda/gpu.cuh>
+
+namespace nz {
+namespace {
+
+cudaStream_t native(stream in) { return static_cast<cudaStream_t>(in.handle); }
+
+cuda_properties properties_of(int number) {
+  cudaDeviceProp found{};
+  require_success(cudaGetDeviceProperties(&found, number), "cudaGetDeviceProperties");
+  return {found.name,
+          found.totalGlobalMem,
+          static_cast<std::uint64_t>(found.l2CacheSize),
+          found.major,
+          found.minor,
+          found.multiProcessorCount,
+          found.maxThreadsPerMultiProcessor};
+}
+
+class event {
+ public:
+  event() { require_success(cudaEventCreate(&handle_), "cudaEventCreate"); }
+  event(const event&) = delete;
+  event& operator=(const event&) = delete;
+  ~event() { cudaEventDestroy(handle_); }
+  operator cudaEvent_t() const { return handle_; }
+
+ private:
+  cudaEvent_t handle_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<cuda_properties> cuda_devices() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) {
+    cudaGetLastError();  // having no card is no error, and no later call must find one
+    return {};
+  }
+  require_success(status, "cudaGetDeviceCount");
+  std::vector<cuda_properties> devices;
+  for (int i = 0; i < count; ++i) devices.push_back(properties_of(i));
+  return devices;
+}
+
+std::shared_ptr<device> cuda_device(int number) {
+  static std::mutex guard;
+  static std::vector<std::shared_ptr<gpu_card>>
+      cards;  // in the order of their numbers; made when first asked for
+  const std::lock_guard lock(guard);
+  if (cards.empty()) {
+    int next = 0;
+    for (cuda_properties& found : cuda_devices())
+      cards.push_back(std::make_shared<gpu_card>(next++, std::move(found)));
+  }
+  if (cards.empty())
+    throw device_error(
+        "there is no CUDA device: no NVIDIA card, or no driver that knows the CUDA this was built with");
+  if (number < 0 || static_cast<std::size_t>(number) >= cards.size())
+    throw device_error("there is no CUDA device " + std::to_string(number) + "; the last is " +
+                       std::to_string(cards.size() - 1));
+  return cards[static_cast<std::size_t>(number)];
+}
+
+std::string gpu_card::description() const {
+  return properties_.name + ", " + std::to_string(properties_.multiprocessors) + " multiprocessors, " +
+         format_bytes(properties_.memory_bytes);
+}
+
+void* gpu_card::allocate(std::size_t bytes) {
+  const current_device current(number_);
+  void* memory = nullptr;
+  const cudaError_t status = cudaMalloc(&memory, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    std::size_t free = 0, total = 0;
+    cudaMemGetInfo(&free, &total);
+    require_success(status, "cudaMalloc of " + format_bytes(bytes) + " with " + format_bytes(free) + " of " +
+                                format_bytes(total) + " free");
+  }
+  require_success(status, "cudaMalloc of " + format_bytes(bytes));
+  return memory;
+}
+
+void gpu_card::release(void* memory, std::size_t) noexcept {
+  // Frees whatever the current device is. A failure is that of earlier work, reported where that is waited
+  // for.
+  if (cudaFree(memory) != cudaSuccess) cudaGetLastError();
+}
+
+void gpu_card::copy(void* to, const void* from, std::size_t bytes, stream in) {
+  const current_device current(number_);
+  require_success(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native(in)), "cudaMemcpyAsync");
+}
+
+void gpu_card::synchronize(stream in) {
+  const current_device current(number_);
+  require_success(cudaStreamSynchronize(native(in)), "cudaStreamSynchronize");
+}
+
+double gpu_card::measure(int times, const std::function<void(stream)>& body) {
+  const current_device current(number_);
+  const event start, stop;
+  const stream in{};
+  require_success(cudaEventRecord(start, native(in)), "cudaEventRecord");
+  for (int i = 0; i < times; ++i) body(in);
+  require_success(cudaEventRecord(stop, native(in)), "cudaEventRecord");
+  require_success(cudaEventSynchronize(stop), "cudaEventSynchronize");
+  float milliseconds = 0;
+  require_success(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
+  return milliseconds * 1e-3;
+}
+
+cuda_stream::cuda_stream(std::shared_ptr<device> on) : on_(std::move(on)) {
+  if (on_->kind() != device_kind::cuda)
+    throw device_error("a CUDA stream needs a CUDA device, not '" + std::string(name_of(on_->kind())) + "'");
+  const current_device current(static_cast<const gpu_card&>(*on_).number());
+  cudaStream_t made = nullptr;
+  require_success(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  handle_ = made;
+}
+
+cuda_stream::~cuda_stream() { cudaStreamDestroy(static_cast<cudaStream_t>(handle_)); }
+
+}  // namespace nz

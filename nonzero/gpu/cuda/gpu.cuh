@@ -1,0 +1,66 @@
+#pragma once
+
+#include <nonzero/gpu/cuda/call.cuh>
+#include <nonzero/gpu/cuda/device.hpp>
+
+namespace nz {
+
+/// The device of kind `cuda`: a card and what its driver says about it.
+class gpu_card final : public device {
+ public:
+  gpu_card(int number, cuda_properties properties) : number_(number), properties_(std::move(properties)) {}
+
+  int number() const { return number_; }
+  const cuda_properties& properties() const { return properties_; }
+
+  device_kind kind() const override { return device_kind::cuda; }
+  std::string description() const override;
+  std::uint64_t cache_bytes() const override { return properties_.cache_bytes; }
+  std::uint64_t memory_bytes() const override { return properties_.memory_bytes; }
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory, std::size_t bytes) noexcept override;
+  void copy(void* to, const void* from, std::size_t bytes, stream in) override;
+  void synchronize(stream in) override;
+  double measure(int times, const std::function<void(stream)>& body) override;
+
+ private:
+  int number_;
+  cuda_properties properties_;
+};
+
+/// How gpu/kernels.cuh launches on a card.
+class cuda_queue {
+ public:
+  static constexpr device_kind kind = device_kind::cuda;
+  static std::shared_ptr<device> default_device() { return cuda_device(); }
+
+  cuda_queue(device& on, stream in)
+      : on_(static_cast<gpu_card&>(on)), current_(on_.number()), in_(static_cast<cudaStream_t>(in.handle)) {}
+
+  std::int64_t resident_threads() const {
+    return std::int64_t{on_.properties().multiprocessors} * on_.properties().threads_per_multiprocessor;
+  }
+
+  template <class... Params, class... Args>
+  void launch(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
+              const Args&... args) {
+    if (blocks == 0) return;  // CUDA takes an empty grid for a mistake
+    if (blocks > most_blocks)
+      throw unsupported(std::string(name) + " needs a grid of " + std::to_string(blocks) +
+                        " blocks, more than a card can have");
+    cudaLaunchConfig_t shape{};
+    shape.gridDim = dim3(static_cast<unsigned>(blocks));
+    shape.blockDim = dim3(static_cast<unsigned>(threads));
+    shape.stream = in_;
+    const cudaError_t status = cudaLaunchKernelEx(&shape, kernel, static_cast<Params>(args)...);
+    require_success(status, std::string("launching ") + name);
+  }
+
+ private:
+  static constexpr std::int64_t most_blocks = 2147483647;
+  gpu_card& on_;
+  current_device current_;
+  cudaStream_t in_;
+};
+
+}  // namespace nz

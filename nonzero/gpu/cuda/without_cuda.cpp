@@ -1,0 +1,20 @@
+#include <nonzero/gpu/cuda/device.hpp>
+
+// What a build without CUDA says of it.
+namespace nz {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw unsupported(
+      "this nonzero was built without CUDA: install the CUDA toolkit, so that CMake finds nvcc, and build again");
+}
+
+}  // namespace
+
+std::vector<cuda_properties> cuda_devices() { return {}; }
+std::shared_ptr<device> cuda_device(int) { refuse(); }
+std::span<const kernel_row> cuda_kernels() { return {}; }
+cuda_stream::cuda_stream(std::shared_ptr<device>) { refuse(); }
+cuda_stream::~cuda_stream() = default;
+
+}  // namespace nz

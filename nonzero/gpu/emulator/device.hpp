@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+
+#include <nonzero/core/device.hpp>
+#include <nonzero/formats/kernel_row.hpp>
+
+namespace nz {
+
+/// A GPU that is not there: the GPU kernels run on it lane by lane, on the CPU. Blocks and warps are taken in
+/// another order at every launch, so that a kernel which counts on an order is found out.
+std::shared_ptr<device> emulator_device();
+
+std::span<const kernel_row> emulator_kernels();
+
+}  // namespace nz

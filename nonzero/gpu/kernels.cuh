@@ -1,0 +1,86 @@
+#pragma once
+
+#include <nonzero/gpu/coo_atomic.cuh>
+#include <nonzero/gpu/coo_segmented.cuh>
+#include <nonzero/gpu/csr_cached.cuh>
+#include <nonzero/gpu/csr_light_vector.cuh>
+#include <nonzero/gpu/csr_light_warp.cuh>
+#include <nonzero/gpu/csr_scalar.cuh>
+#include <nonzero/gpu/csr_vector.cuh>
+#include <nonzero/gpu/ell.cuh>
+#include <nonzero/gpu/hyb.cuh>
+#include <nonzero/gpu/jds.cuh>
+#include <nonzero/gpu/tjds.cuh>
+
+// The GPU kernels' rows of the table (plan/kernels.hpp), for one Queue: the emulator's or the card's.
+// A Queue belongs to a device and a stream; it has `launch(name, blocks, threads, kernel, arguments...)`,
+// which does nothing for 0 blocks, `resident_threads()`, `kind` and `default_device()`.
+namespace nz::gpu {
+
+template <class V, class Queue, class Launch, class Placed>
+class prepared_on_gpu final : public prepared_matrix<V> {
+ public:
+  prepared_on_gpu(const csr<V>& a, const prepare_options& options)
+      : prepared_matrix<V>(a.rows, a.cols, options.on), a_(a, options) {}
+  footprint storage() const override { return a_.storage(); }
+
+ private:
+  void run(V alpha, const V* x, V beta, V* y, stream in) const override {
+    Queue queue(*this->where(), in);
+    Launch::multiply(queue, a_, x, y, scale_and_add<V>{alpha, beta});
+  }
+
+  Placed a_;
+};
+
+template <class V, class Queue, class Launch>
+std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& asked) {
+  prepare_options options = asked;
+  if (!options.on) options.on = Queue::default_device();
+  if (options.on->kind() != Queue::kind)
+    throw device_error("a kernel for the device '" + std::string(name_of(Queue::kind)) + "' cannot run on '" +
+                       std::string(name_of(options.on->kind())) + "'");
+  using narrow = typename Launch::template placed<V, std::int32_t>;
+  using wide = typename Launch::template placed<V, offset>;
+  if (options.wide_offsets || a.nnz() > std::numeric_limits<std::int32_t>::max())
+    return std::make_unique<prepared_on_gpu<V, Queue, Launch, wide>>(a, options);
+  return std::make_unique<prepared_on_gpu<V, Queue, Launch, narrow>>(a, options);
+}
+
+template <class Queue, class Launch>
+constexpr kernel_row row(std::string_view name, std::string_view format, bool is_repeatable,
+                         std::string_view summary) {
+  return {name,
+          format,
+          Queue::kind,
+          is_repeatable,
+          false,
+          summary,
+          prepare<float, Queue, Launch>,
+          prepare<double, Queue, Launch>};
+}
+
+template <class Queue>
+inline constexpr kernel_row csr_rows[] = {
+    row<Queue, csr_scalar_launch>("csr_scalar", "csr", true, "a thread per row"),
+    row<Queue, csr_vector_launch>("csr_vector", "csr", true, "2 to 32 lanes per row, by the mean row length"),
+    row<Queue, csr_cached_launch>("csr_cached", "csr", true,
+                                  "a thread per row, a window of x in shared memory"),
+    row<Queue, csr_light_vector_launch>("csr_light_vector", "csr", true,
+                                        "rows handed out while it runs, to 2 to 32 lanes at a time"),
+    row<Queue, csr_light_warp_launch>("csr_light_warp", "csr", true,
+                                      "rows handed out while it runs, to a warp at a time"),
+};
+
+template <class Queue>
+inline constexpr kernel_row other_rows[] = {
+    row<Queue, ell_launch>("ell", "ell", true, "a thread per row, column by column"),
+    row<Queue, coo_atomic_launch>("coo_atomic", "coo", false, "a thread per entry, added to y by atomics"),
+    row<Queue, coo_segmented_launch>("coo_segmented", "coo", false,
+                                     "equal stretches of entries per warp, atomics at row ends"),
+    row<Queue, hyb_launch>("hyb", "hyb", false, "ell, then coo_segmented for the rest of long rows"),
+    row<Queue, jds_launch>("jds", "jds", true, "a thread per row, rows sorted by length"),
+    row<Queue, tjds_launch>("tjds", "tjds", true, "a thread per row, sorted, diagonal by diagonal"),
+};
+
+}  // namespace nz::gpu

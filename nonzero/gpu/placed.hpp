@@ -1,0 +1,145 @@
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include <nonzero/core/vector.hpp>
+#include <nonzero/formats/coo.hpp>
+#include <nonzero/formats/csr.hpp>
+#include <nonzero/formats/ell.hpp>
+#include <nonzero/formats/hyb.hpp>
+#include <nonzero/formats/jds.hpp>
+#include <nonzero/formats/kernel_row.hpp>
+#include <nonzero/formats/tjds.hpp>
+
+// The formats as they lie in a device's memory. Their arrays and invariants are those of formats/, but for
+// row offsets, which take 32 bits there wherever they fit.
+namespace nz::gpu {
+
+template <class T> vector<T> place(const std::shared_ptr<device>& on, const array<T>& values) {
+  return vector<T>(on, std::span<const T>(values));
+}
+
+template <class Offset>
+vector<Offset> place_offsets(const std::shared_ptr<device>& on, const array<offset>& values) {
+  if constexpr (std::is_same_v<Offset, offset>)
+    return place(on, values);
+  else
+    return place(on, array<Offset>(values.begin(), values.end()));
+}
+
+template <class V, class Offset> struct placed_csr {
+  index rows, cols;
+  offset nnz;
+  vector<Offset> row_begin;
+  vector<index> col;
+  vector<V> val;
+
+  placed_csr(const csr<V>& a, const prepare_options& options)
+      : rows(a.rows),
+        cols(a.cols),
+        nnz(a.nnz()),
+        row_begin(place_offsets<Offset>(options.on, a.row_begin)),
+        col(place(options.on, a.col)),
+        val(place(options.on, a.val)) {}
+  footprint storage() const { return {row_begin.bytes() + col.bytes() + val.bytes(), 0}; }
+};
+
+/// CSR with what the kernels that hand out rows need besides: the next row, and how many blocks are done.
+/// Both are 0 between multiplies.
+template <class V, class Offset> struct placed_csr_with_counter : placed_csr<V, Offset> {
+  mutable vector<unsigned> counters;  // a multiply leaves them as it found them
+
+  placed_csr_with_counter(const csr<V>& a, const prepare_options& options)
+      : placed_csr<V, Offset>(a, options), counters(place(options.on, array<unsigned>(2, 0U))) {}
+};
+
+template <class V> struct placed_coo {
+  index rows, cols;
+  vector<index> row, col;
+  vector<V> val;
+
+  placed_coo(const coo<V>& a, const prepare_options& options)
+      : rows(a.rows),
+        cols(a.cols),
+        row(place(options.on, a.row)),
+        col(place(options.on, a.col)),
+        val(place(options.on, a.val)) {}
+  placed_coo(const csr<V>& a, const prepare_options& options) : placed_coo(to_coo(a), options) {}
+  offset nnz() const { return static_cast<offset>(val.size()); }
+  footprint storage() const { return {row.bytes() + col.bytes() + val.bytes(), 0}; }
+};
+
+template <class V> struct placed_ell {
+  index rows, cols;
+  offset width;
+  vector<index> col;
+  vector<V> val;
+  footprint size;
+
+  placed_ell(const ell<V>& a, const prepare_options& options)
+      : rows(a.rows),
+        cols(a.cols),
+        width(a.width),
+        col(place(options.on, a.col)),
+        val(place(options.on, a.val)),
+        size(footprint_of(a)) {}
+  placed_ell(const csr<V>& a, const prepare_options& options)
+      : placed_ell(to_ell(a, options.budget), options) {}
+  footprint storage() const { return size; }
+};
+
+template <class V> struct placed_hyb {
+  index rows, cols;
+  placed_ell<V> regular;
+  placed_coo<V> rest;
+
+  placed_hyb(const hyb<V>& a, const prepare_options& options)
+      : rows(a.rows()), cols(a.cols()), regular(a.regular, options), rest(a.rest, options) {}
+  placed_hyb(const csr<V>& a, const prepare_options& options)
+      : placed_hyb(to_hyb(a, -1, options.budget), options) {}
+  footprint storage() const {
+    const footprint in_ell = regular.storage(), in_coo = rest.storage();
+    return {in_ell.bytes + in_coo.bytes, in_ell.padding_bytes};
+  }
+};
+
+template <class V, class Offset> struct placed_jds {
+  index rows, cols;
+  vector<index> row;
+  vector<Offset> row_begin;
+  vector<index> col;
+  vector<V> val;
+
+  placed_jds(const jds<V>& a, const prepare_options& options)
+      : rows(a.rows),
+        cols(a.cols),
+        row(place(options.on, a.row)),
+        row_begin(place_offsets<Offset>(options.on, a.row_begin)),
+        col(place(options.on, a.col)),
+        val(place(options.on, a.val)) {}
+  placed_jds(const csr<V>& a, const prepare_options& options) : placed_jds(to_jds(a), options) {}
+  footprint storage() const { return {row.bytes() + row_begin.bytes() + col.bytes() + val.bytes(), 0}; }
+};
+
+template <class V, class Offset> struct placed_tjds {
+  index rows, cols;
+  offset width;
+  vector<index> row;
+  vector<Offset> diagonal_begin;
+  vector<index> col;
+  vector<V> val;
+
+  placed_tjds(const tjds<V>& a, const prepare_options& options)
+      : rows(a.rows),
+        cols(a.cols),
+        width(a.width()),
+        row(place(options.on, a.row)),
+        diagonal_begin(place_offsets<Offset>(options.on, a.diagonal_begin)),
+        col(place(options.on, a.col)),
+        val(place(options.on, a.val)) {}
+  placed_tjds(const csr<V>& a, const prepare_options& options) : placed_tjds(to_tjds(a), options) {}
+  footprint storage() const { return {row.bytes() + diagonal_begin.bytes() + col.bytes() + val.bytes(), 0}; }
+};
+
+}  // namespace nz::gpu

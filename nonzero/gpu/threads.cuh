@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+// What the kernels of this folder have in common: how threads are numbered and how many blocks they take.
+// Every file of this folder is plain CUDA C++. nvcc compiles it for the card (gpu/cuda); the host's compiler
+// compiles it for the emulator, whose language_internal.hpp stands in for what nvcc knows by itself.
+namespace nz::gpu {
+
+constexpr unsigned full_warp = 0xffffffffU;
+constexpr int threads_per_block = 256;
+
+/// This thread's number in the grid.
+__device__ inline std::int64_t thread_in_grid() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+/// The lanes, as a mask for __shfl_sync, of the group of `Lanes` neighbours that this thread is in.
+template <int Lanes> __device__ unsigned group_of_lanes() {
+  const unsigned first = threadIdx.x % 32 / Lanes * Lanes;
+  return full_warp >> (32 - Lanes) << first;
+}
+
+/// The sum over a group's lanes, in its first lane; always added in the same order.
+/// Shuffles exchange registers. The lectures of 2013 add through volatile shared memory and count on a warp
+/// running in lockstep, which no card since Volta (2017) promises.
+template <int Lanes, class V> __device__ V sum_of_group(V value) {
+  for (int step = Lanes / 2; step > 0; step /= 2)
+    value += __shfl_down_sync(group_of_lanes<Lanes>(), value, step, Lanes);
+  return value;
+}
+
+/// How many blocks give `count` pieces of work a thread each.
+inline std::int64_t blocks_for(std::int64_t count) {
+  return (count + threads_per_block - 1) / threads_per_block;
+}
+
+/// The power of two that a row of mean length keeps busy: 2 to 32.
+inline int lanes_for(std::int64_t rows, std::int64_t nnz) {
+  int lanes = 2;
+  while (lanes < 32 && lanes * rows < nnz) lanes *= 2;
+  return lanes;
+}
+
+/// Calls body with the number of lanes as a compile-time constant.
+template <class Body> void with_lanes(int lanes, Body body) {
+  switch (lanes) {
+    case 2:
+      return body(std::integral_constant<int, 2>{});
+    case 4:
+      return body(std::integral_constant<int, 4>{});
+    case 8:
+      return body(std::integral_constant<int, 8>{});
+    case 16:
+      return body(std::integral_constant<int, 16>{});
+    default:
+      return body(std::integral_constant<int, 32>{});
+  }
+}
+
+}  // namespace nz::gpu

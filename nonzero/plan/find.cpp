@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nonzero/gpu/cuda/device.hpp>
+#include <nonzero/gpu/emulator/device.hpp>
+#include <nonzero/plan/kernels.hpp>
+
+namespace nz {
+namespace {
+
+template <class Accepts> std::string names_of(Accepts accepts) {
+  std::vector<std::string_view> names;
+  for (const kernel_row& kernel : kernels())
+    if (accepts(kernel) && std::find(names.begin(), names.end(), kernel.name) == names.end())
+      names.push_back(kernel.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+const kernel_row& find_kernel(std::string_view name, device_kind runs_on) {
+  const auto runs_there = [&](const kernel_row& kernel) { return kernel.runs_on == runs_on; };
+  for (const kernel_row& kernel : kernels())
+    if (kernel.name == name && runs_there(kernel)) return kernel;
+  if (runs_on == device_kind::cuda) cuda_device();  // says what is missing, if all are
+  throw unsupported(fmt::format("there is no kernel '{}' for the device '{}'; there are {}", name,
+                                name_of(runs_on), names_of(runs_there)));
+}
+
+const kernel_row& find_kernel(std::string_view name) {
+  const kernel_row* found = nullptr;
+  for (const kernel_row& kernel : kernels()) {
+    if (kernel.name != name) continue;
+    found = &kernel;
+    if (kernel.runs_on != device_kind::cuda || !cuda_devices().empty()) return kernel;
+  }
+  if (found != nullptr) return *found;  // a peer that runs on a card only, and there is none
+  throw unsupported(fmt::format("there is no kernel '{}'; there are {}", name,
+                                names_of([](const kernel_row&) { return true; })));
+}
+
+std::vector<std::shared_ptr<device>> devices() {
+  std::vector<std::shared_ptr<device>> all{cpu_device()};
+  const int cards = static_cast<int>(cuda_devices().size());
+  for (int number = 0; number < cards; ++number) all.push_back(cuda_device(number));
+  all.push_back(emulator_device());
+  return all;
+}
+
+std::shared_ptr<device> find_device(std::string_view name) {
+  if (name == "cpu") return cpu_device();
+  if (name == "emulator") return emulator_device();
+  if (name == "cuda") return cuda_device();
+  int number = 0;
+  const char* const end = name.data() + name.size();
+  if (name.starts_with("cuda:")) {
+    const auto [rest, error] = std::from_chars(name.data() + 5, end, number);
+    if (error == std::errc{} && rest == end) return cuda_device(number);
+  }
+  throw unsupported(
+      fmt::format("there is no device '{}'; a device is cpu, cuda (or cuda:1, …) or emulator", name));
+}
+
+}  // namespace nz

@@ -55,13 +55,10 @@ TEST(Emulator, ReportsABarrierThatOnlySomeLanesReach) {
 
 TEST(Emulator, ReportsLanesAtDifferentBarriers) {
   const auto body = [](unsigned i) {
-    if (i < 64) {
 #line 1011
-      __syncthreads();
-    } else {
+    if (i < 64) __syncthreads();
 #line 1012
-      __syncthreads();
-    }
+    if (i >= 64) __syncthreads();
   };
   EXPECT_EQ(failure(65, body),
             about("(64,0,0) waits at __syncthreads at failures_test.cpp:1012, but lane (0,0,0) "

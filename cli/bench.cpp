@@ -117,6 +117,7 @@ void require_sense(const bench_options& options) {
   const auto times_stdin = std::count(options.matrices.begin(), options.matrices.end(), "-");
   if (times_stdin > 1 || (times_stdin == 1 && options.precision == "both"))
     throw usage_error("bench: standard input can be read only once");
+  for (const std::string& name : options.matrices) require_known(name);
 }
 
 /// Where the JSON goes; opened before the work, which would be lost if it could not be written.
@@ -180,7 +181,7 @@ void add_bench(CLI::App& app) {
   command->add_option("--kernels", options->kernels, "Only these; nz list shows them (all of the device)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->option_text("NAME,…");
+      ->option_text("NAME,NAME");
   command->add_option("--precision", options->precision, "What the values are held in (double)")
       ->check(CLI::IsMember({"float", "double", "both"}))
       ->option_text("float|double|both");

@@ -40,7 +40,7 @@ std::string count_text(double count) {
 std::string cache_text(const bench_matrix& matrix, const device& on) {
   const std::uint64_t cache = on.cache_bytes();
   const std::string takes = format_bytes(matrix.compulsory_bytes) + " with x and y";
-  if (cache == 0) return takes;
+  if (cache == 0 || on.kind() == device_kind::emulator) return takes;
   if (matrix.compulsory_bytes <= cache)
     return fmt::format("{}: fits in the {} cache, so the figures are the cache's", takes,
                        format_bytes(cache));
@@ -170,9 +170,10 @@ std::optional<double> bench_matrix::pays_after(const bench_result& r, std::strin
 }
 
 std::string setting_text(const bench_setting& setting) {
-  return fmt::format("{}  {}; copies {} GB/s, read and written: the ceiling\n",
-                     bold(name_of(setting.on->kind())), setting.on->description(),
-                     rate_text(setting.ceiling));
+  const bool is_emulated = setting.on->kind() == device_kind::emulator;
+  return fmt::format("{}  {}\n  copies {} GB/s, read and written: the ceiling{}\n",
+                     bold(name_of(setting.on->kind())), setting.on->description(), rate_text(setting.ceiling),
+                     is_emulated ? "; times here say nothing of a card's" : "");
 }
 
 std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting) {

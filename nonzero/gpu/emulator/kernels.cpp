@@ -1,14 +1,13 @@
-// The order counts: what nvcc knows by itself must be there before the kernels.
-#include <nonzero/gpu/emulator/language_internal.hpp>
-// clang-format off: do not sort these into one
-#include <nonzero/gpu/emulator/launch_internal.hpp>
-#include <nonzero/gpu/kernels.cuh>
-// clang-format on
-#include <array>
 #include <atomic>
+#include <iterator>
+#include <vector>
 
 #include <nonzero/core/threads.hpp>
 #include <nonzero/gpu/emulator/device.hpp>
+#include <nonzero/gpu/emulator/language_internal.hpp>
+#include <nonzero/gpu/emulator/launch_internal.hpp>
+// After the language that it is written in: sorted so by its name.
+#include <nonzero/gpu/kernels.cuh>
 
 namespace nz {
 namespace {
@@ -58,8 +57,10 @@ std::shared_ptr<device> emulator_device() {
 
 std::span<const kernel_row> emulator_kernels() {
   static const std::vector<kernel_row> rows = [] {
-    std::vector<kernel_row> all(std::begin(gpu::csr_rows<emulator_queue>), std::end(gpu::csr_rows<emulator_queue>));
-    all.insert(all.end(), std::begin(gpu::other_rows<emulator_queue>), std::end(gpu::other_rows<emulator_queue>));
+    std::vector<kernel_row> all(std::begin(gpu::csr_rows<emulator_queue>),
+                                std::end(gpu::csr_rows<emulator_queue>));
+    all.insert(all.end(), std::begin(gpu::other_rows<emulator_queue>),
+               std::end(gpu::other_rows<emulator_queue>));
     return all;
   }();
   return rows;

@@ -1,0 +1,167 @@
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include <nonzero/gpu/emulator/block_internal.hpp>
+#include <nonzero/gpu/emulator/order_internal.hpp>
+
+constinit thread_local uint3 threadIdx{};
+constinit thread_local uint3 blockIdx{};
+constinit thread_local dim3 blockDim{};
+constinit thread_local dim3 gridDim{};
+
+namespace nz::emulator {
+
+constinit thread_local clock current{};
+
+namespace {
+constinit thread_local block* running_block = nullptr;
+}
+
+block* block::running() { return running_block; }
+
+block::block(const bound_kernel& kernel, std::uint64_t order)
+    : kernel_(kernel), order_(order), fibers_([this] { serve(); }) {
+  const dim3 size = kernel.shape.block;
+  const unsigned lanes = size.x * size.y * size.z;
+  place_.reserve(lanes);
+  for (unsigned z = 0; z < size.z; ++z) {
+    for (unsigned y = 0; y < size.y; ++y) {
+      for (unsigned x = 0; x < size.x; ++x) place_.push_back({x, y, z});
+    }
+  }
+  lanes_.resize(lanes);
+  synced_.resize(lanes);
+  warps_.resize((lanes + 31) / 32);
+  for (warp& each : warps_) each.there = ~0U;
+  if (lanes % 32 != 0) warps_.back().there = (1U << lanes % 32) - 1;
+  turns_.resize(warps_.size());
+  std::iota(turns_.begin(), turns_.end(), 0U);
+  dynamic_.bytes = kernel.shape.shared_bytes;
+}
+
+void block::run(uint3 index) {
+  auto& first = fibers_.take_idle();
+  running_block = this;
+  begin(index);
+  next_fresh_ = choose();
+  fibers_.go_on(first);
+  running_block = nullptr;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void block::begin(uint3 index) {
+  index_ = index;
+  blockIdx = index;
+  blockDim = kernel_.shape.block;
+  gridDim = kernel_.shape.grid;
+  current.block_began = current.barrier_passed = ++current.now;
+  current.synced = synced_.data();
+  for (warp& each : warps_) each = {each.there, each.there, 0, 0, 0};
+  at_barrier_ = left_ = turn_ = 0;
+  if (order_ != 0) {
+    const std::uint64_t luck = mix(order_ + mix(index.x + mix(index.y + mix(index.z))));
+    first_lane_ = luck % 32;
+    std::iota(turns_.begin(), turns_.end(), 0U);
+    for (unsigned i = 1; i < turns_.size(); ++i) std::swap(turns_[i], turns_[mix(luck + i) % (i + 1)]);
+  }
+}
+
+// What each fiber does: begin lanes, until it is the turn of one that another fiber holds.
+void block::serve() {
+  while (!fibers_.is_ending()) {
+    run_lane(next_fresh_);
+    unsigned next = choose();
+    if (next == none && left_ < lanes_.size() && !failure_) {
+      cancel(std::make_exception_ptr(stuck()));
+      next = choose();
+    }
+    if (next != none && is_fresh(next)) {
+      next_fresh_ = next;
+      continue;
+    }
+    fibers_.put_idle(fibers_.running());
+    if (next == none) {
+      fibers_.go_on(fibers_.own());
+    } else {
+      go_on_with(next);
+    }
+  }
+}
+
+void block::run_lane(unsigned number) {
+  warp& in = warps_[number / 32];
+  const std::uint32_t bit = 1U << number % 32;
+  in.fresh &= ~bit;
+  lanes_[number].stop = {};
+  make_current(number);
+  std::exception_ptr thrown;
+  try {
+    kernel_.call(kernel_.bound);
+    if (at_barrier_ > 0) throw left_behind(number);
+  } catch (const cancelled&) {
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  in.left |= bit;
+  if (left_++ == 0) first_to_leave_ = number;
+  if (thrown && !failure_) cancel(thrown);
+}
+
+// Drops the lanes that have not begun, and makes the others go on, to find out in wait().
+void block::cancel(std::exception_ptr why) {
+  failure_ = std::move(why);
+  at_barrier_ = 0;
+  for (warp& each : warps_) each = {each.there, 0, each.there & ~each.fresh & ~each.left, 0, each.left};
+}
+
+// The next lane that can run, of the warp that ran last if there is one.
+unsigned block::choose() {
+  for (std::size_t tried = 0; tried < turns_.size(); ++tried) {
+    const warp& in = warps_[turns_[turn_]];
+    if (const std::uint32_t able = in.fresh | in.ready; able != 0) {
+      const unsigned after_first = std::countr_zero(std::rotr(able, static_cast<int>(first_lane_)));
+      return turns_[turn_] * 32 + (first_lane_ + after_first) % 32;
+    }
+    turn_ = turn_ + 1 < turns_.size() ? turn_ + 1 : 0;
+  }
+  return none;
+}
+
+void block::make_current(unsigned number) {
+  current.lane = number;
+  threadIdx = place_[number];
+}
+
+void block::go_on_with(unsigned number) {
+  if (is_fresh(number)) {
+    next_fresh_ = number;
+    fibers_.go_on(fibers_.take_idle());
+  } else {
+    warps_[number / 32].ready &= ~(1U << number % 32);
+    make_current(number);
+    fibers_.go_on(*lanes_[number].fiber);
+  }
+}
+
+void block::wait(unsigned number) {
+  lanes_[number].fiber = &fibers_.running();
+  const unsigned next = choose();
+  if (next == none) throw stuck();
+  go_on_with(next);
+  if (failure_) throw cancelled{};
+}
+
+void block::wait_for_all(site at) {
+  const unsigned me = current.lane;
+  lanes_[me].stop = at;
+  if (at_barrier_ == 0) barrier_lane_ = me;
+  if (left_ > 0 || !(at == lanes_[barrier_lane_].stop)) throw closed_barrier(me);
+  if (++at_barrier_ < lanes_.size()) return wait(me);
+  at_barrier_ = 0;
+  current.barrier_passed = ++current.now;
+  for (warp& each : warps_) each.ready = each.there;
+  warps_[me / 32].ready &= ~(1U << me % 32);
+}
+
+}  // namespace nz::emulator

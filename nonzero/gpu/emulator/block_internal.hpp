@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <nonzero/core/errors.hpp>
+#include <nonzero/gpu/emulator/fibers_internal.hpp>
+#include <nonzero/gpu/emulator/launch_internal.hpp>
+#include <nonzero/gpu/emulator/shared_internal.hpp>
+#include <nonzero/gpu/emulator/warp_internal.hpp>
+
+namespace nz::emulator {
+
+/// Runs blocks of one kernel, one after the other, on the OS thread that made it.
+///
+/// A fiber runs lanes one after another, as in a loop, until one has to wait: that lane keeps the fiber, and
+/// another fiber goes on. Lanes of a warp run before those of the next: a warp is left when all its lanes
+/// wait or are done.
+class block {
+ public:
+  explicit block(const bound_kernel& kernel, std::uint64_t order);
+  block(const block&) = delete;
+  block& operator=(const block&) = delete;
+  ~block() = default;
+
+  /// The one whose lanes run on this OS thread, or null.
+  static block* running();
+
+  void run(uint3 index);
+
+  // What the running lane asks for.
+  void wait_for_all(site at);
+  std::uint64_t meet(const request& wanted);
+  dynamic_memory& dynamic() { return dynamic_; }
+
+  /// What to throw about a lane of this block.
+  device_error failure(unsigned number, const std::string& what) const;
+  /// "lane (3,0,0)".
+  std::string name(unsigned number) const;
+  /// " after file:line", where the lane waited last; empty if nowhere yet.
+  std::string last_stop(unsigned number) const;
+
+ private:
+  struct lane {
+    fibers::fiber* fiber = nullptr;  // that it waits on
+    request wanted;                  // the last it asked of its warp
+    std::uint64_t got = 0;           // what came of that
+    site stop;                       // where it waited last: at a barrier of the block or in its warp
+  };
+  struct warp {                 // a bit per lane
+    std::uint32_t there = 0;    // all ones but in a last warp that is not full
+    std::uint32_t fresh = 0;    // not begun
+    std::uint32_t ready = 0;    // waited, and can go on
+    std::uint32_t meeting = 0;  // wait for others of the warp
+    std::uint32_t left = 0;     // have left the kernel
+  };
+  struct cancelled {};  // thrown through the lanes that still wait when one has failed
+
+  static constexpr unsigned none = ~0U;
+
+  void begin(uint3 index);
+  void serve();
+  void run_lane(unsigned number);
+  void cancel(std::exception_ptr why);
+
+  unsigned choose();
+  bool is_fresh(unsigned number) const { return (warps_[number / 32].fresh >> (number % 32) & 1U) != 0; }
+  void make_current(unsigned number);
+  void go_on_with(unsigned number);
+  void wait(unsigned number);
+
+  void check(unsigned me, const request& wanted) const;
+  bool all_met(const request& wanted, unsigned first) const;
+  void settle(const request& wanted, unsigned first);
+  std::uint64_t shuffled_value(unsigned number) const;
+
+  device_error closed_barrier(unsigned me) const;
+  device_error left_behind(unsigned me) const;
+  device_error stuck() const;
+  std::string doing(unsigned number) const;
+
+  const bound_kernel& kernel_;
+  std::uint64_t order_;
+  std::vector<uint3> place_;  // threadIdx of each lane
+  std::vector<lane> lanes_;
+  std::vector<warp> warps_;
+  std::vector<std::uint64_t> synced_;  // when each lane passed its last __syncwarp
+  std::vector<unsigned> turns_;        // warps, in the order in which they run
+  unsigned turn_ = 0;                  // the place in turns_ of the warp that runs
+  unsigned first_lane_ = 0;            // of each warp, the one to run first
+
+  unsigned at_barrier_ = 0;    // lanes that wait for the whole block
+  unsigned barrier_lane_ = 0;  // the first of them
+  unsigned left_ = 0;          // lanes that have left the kernel
+  unsigned first_to_leave_ = 0;
+  unsigned next_fresh_ = none;  // for the fiber that is gone on with to begin
+  std::exception_ptr failure_;
+  uint3 index_{};
+  dynamic_memory dynamic_;
+  fibers fibers_;  // last: ends before what it uses
+};
+
+}  // namespace nz::emulator

@@ -1,0 +1,139 @@
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <nonzero/core/errors.hpp>
+#include <nonzero/gpu/emulator/block_internal.hpp>
+
+// What lanes did wrong, in words.
+
+namespace nz::emulator {
+namespace {
+
+std::string text(uint3 at) { return fmt::format("({},{},{})", at.x, at.y, at.z); }
+
+// The file's name will do: its folders are long, and those of the machine that built this.
+std::string text(site at) {
+  const char* slash = std::strrchr(at.file, '/');
+  return fmt::format("{}:{}", slash == nullptr ? at.file : slash + 1, at.line);
+}
+
+const char* name_of(operation what) {
+  switch (what) {
+    case operation::shuffle:
+      return "__shfl_sync";
+    case operation::shuffle_up:
+      return "__shfl_up_sync";
+    case operation::shuffle_down:
+      return "__shfl_down_sync";
+    case operation::shuffle_xor:
+      return "__shfl_xor_sync";
+    case operation::ballot:
+      return "__ballot_sync";
+    case operation::any:
+      return "__any_sync";
+    case operation::all:
+      return "__all_sync";
+    default:
+      return "__syncwarp";
+  }
+}
+
+block& running_or_fail() {
+  if (block* found = block::running(); found != nullptr) return *found;
+  throw device_error("a lane's operation was called outside of any emulated kernel; launch one");
+}
+
+}  // namespace
+
+device_error block::failure(unsigned number, const std::string& what) const {
+  return device_error(fmt::format("{}: block {}, {} {}", kernel_.name, text(index_), name(number), what));
+}
+
+std::string block::name(unsigned number) const { return "lane " + text(place_[number]); }
+
+std::string block::last_stop(unsigned number) const {
+  const site stop = lanes_[number].stop;
+  return stop.file == nullptr ? "" : " after " + text(stop);
+}
+
+// What a lane that stopped in its warp does there.
+std::string block::doing(unsigned number) const {
+  const request& wanted = lanes_[number].wanted;
+  return fmt::format("calls {} with mask {:#010x} at {}", name_of(wanted.what), wanted.mask, text(wanted.at));
+}
+
+device_error block::closed_barrier(unsigned me) const {
+  const std::string waits = "waits at __syncthreads at " + text(lanes_[me].stop);
+  if (left_ > 0)
+    return failure(
+        me, fmt::format("{}, which {} left the kernel without reaching", waits, name(first_to_leave_)));
+  return failure(me, fmt::format("{}, but {} waits at another, at {}", waits, name(barrier_lane_),
+                                 text(lanes_[barrier_lane_].stop)));
+}
+
+device_error block::left_behind(unsigned me) const {
+  return failure(me, fmt::format("left the kernel without reaching the __syncthreads at {}, where {} waits",
+                                 text(lanes_[barrier_lane_].stop), name(barrier_lane_)));
+}
+
+// No lane can go on. A barrier that cannot open was reported by the lane that found it so: here, some lane
+// waits for one of its warp that is not coming. One that waits for a lane that waits for yet another is no
+// news, so those that left or wait for the whole block come first.
+device_error block::stuck() const {
+  enum { left, at_barrier, elsewhere, nothing } worst = nothing;
+  unsigned waiting = 0, missing = 0;
+  for (unsigned me = 0; me < lanes_.size(); ++me) {
+    const warp& in = warps_[me / 32];
+    if ((in.meeting >> me % 32 & 1U) == 0) continue;
+    for (std::uint32_t rest = lanes_[me].wanted.mask; rest != 0; rest &= rest - 1) {
+      const int bit = std::countr_zero(rest);
+      const auto found = (in.left >> bit & 1U) != 0      ? left
+                         : (in.meeting >> bit & 1U) == 0 ? at_barrier
+                                                         : elsewhere;
+      const unsigned other = me / 32 * 32 + bit;
+      if (found >= worst || (found == elsewhere && is_same(lanes_[me].wanted, lanes_[other].wanted)))
+        continue;
+      worst = found;
+      waiting = me;
+      missing = other;
+    }
+  }
+  const std::string why = worst == left         ? "has left the kernel"
+                          : worst == at_barrier ? "waits at __syncthreads at " + text(lanes_[missing].stop)
+                                                : doing(missing);
+  return failure(waiting, fmt::format("{} and waits for {}, which {}", doing(waiting), name(missing), why));
+}
+
+std::uint64_t meet_in_warp(const request& wanted) { return running_or_fail().meet(wanted); }
+void wait_for_block(site at) { running_or_fail().wait_for_all(at); }
+dynamic_memory& dynamic_shared_memory() { return running_or_fail().dynamic(); }
+
+void fail_unwritten() {
+  const block& in = running_or_fail();
+  throw in.failure(current.lane,
+                   "reads shared memory that no lane of its block has written" + in.last_stop(current.lane));
+}
+
+void fail_read_race(const cell_history& cell) {
+  const block& in = running_or_fail();
+  throw in.failure(current.lane,
+                   fmt::format("reads shared memory that {} wrote, with no barrier in between{}",
+                               in.name(cell.writer), in.last_stop(current.lane)));
+}
+
+void fail_write_race(const cell_history& cell) {
+  const block& in = running_or_fail();
+  const std::string reader =
+      cell.reader < cell_history::several_lanes ? in.name(cell.reader) : "more than one lane";
+  throw in.failure(current.lane,
+                   fmt::format("writes shared memory that {} read, with no barrier in between{}", reader,
+                               in.last_stop(current.lane)));
+}
+
+void fail_two_types() {
+  throw running_or_fail().failure(current.lane, "asks for dynamic shared memory of two types");
+}
+
+}  // namespace nz::emulator

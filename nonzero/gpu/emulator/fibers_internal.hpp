@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include <boost/context/fiber.hpp>
+
+namespace nz::emulator {
+
+/// Fibers that hand one OS thread to each other, each on a stack from a pool shared by all OS threads. None
+/// ever runs on another OS thread than the one that made these.
+class fibers {
+ public:
+  struct fiber {
+    boost::context::fiber rest;  // where it goes on; empty while it runs
+    const void* stack_bottom = nullptr;
+    std::size_t stack_bytes = 0;
+  };
+
+  /// Each fiber runs `body` once, and may return only when is_ending().
+  explicit fibers(std::function<void()> body) : body_(std::move(body)) {}
+  fibers(const fibers&) = delete;
+  fibers& operator=(const fibers&) = delete;
+  /// Goes on with each fiber, for it to return. All must be idle by then.
+  ~fibers();
+
+  /// The fiber that runs; at first the OS thread's own.
+  fiber& running() { return *running_; }
+  fiber& own() { return own_; }
+  bool is_ending() const { return is_ending_; }
+
+  /// One that waits for work, or a new one. Throws device_error if there is no memory for its stack.
+  fiber& take_idle();
+  void put_idle(fiber& idle) { idle_.push_back(&idle); }
+
+  /// Leaves the running fiber and goes on with `next`; returns when some fiber comes back to this one.
+  void go_on(fiber& next);
+
+ private:
+  boost::context::fiber begin(boost::context::fiber&& from);
+
+  std::function<void()> body_;
+  fiber own_;
+  fiber* running_ = &own_;
+  fiber* left_ = nullptr;  // the fiber that ran before running_
+  std::deque<fiber> all_;
+  std::vector<fiber*> idle_;  // as capacious as all_ is long
+  bool is_ending_ = false;
+};
+
+}  // namespace nz::emulator

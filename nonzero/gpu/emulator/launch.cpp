@@ -1,0 +1,75 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <nonzero/core/errors.hpp>
+#include <nonzero/core/threads.hpp>
+#include <nonzero/gpu/emulator/block_internal.hpp>
+#include <nonzero/gpu/emulator/launch_internal.hpp>
+#include <nonzero/gpu/emulator/order_internal.hpp>
+
+namespace nz::emulator {
+namespace {
+
+// CUDA's limits, those that hold for every device since compute capability 3.0.
+constexpr std::uint64_t most_lanes = 1024;
+constexpr std::size_t most_shared_bytes = 48 * 1024;
+constexpr dim3 most_blocks{0x7fffffff, 65535, 65535};
+constexpr dim3 longest_block{1024, 1024, 64};
+
+// Each lane that waits takes a stack, and each stack two of the 65,530 mappings that Linux allows a process.
+constexpr std::uint64_t most_stacks = 8192;
+// Few enough blocks that a failed launch ends soon; several, so that fibers serve more than one.
+constexpr std::uint64_t most_blocks_at_once = 64;
+
+std::uint64_t volume(dim3 size) { return std::uint64_t{size.x} * size.y * size.z; }
+
+void check_size(const char* kernel, const char* what, dim3 size, dim3 most) {
+  const bool fits = size.x <= most.x && size.y <= most.y && size.z <= most.z;
+  if (fits && size.x > 0 && size.y > 0 && size.z > 0) return;
+  throw device_error(fmt::format("{}: cannot launch {} of ({},{},{}): each size must be from 1 to ({},{},{})",
+                                 kernel, what, size.x, size.y, size.z, most.x, most.y, most.z));
+}
+
+void check(const bound_kernel& kernel) {
+  check_size(kernel.name, "a grid", kernel.shape.grid, most_blocks);
+  check_size(kernel.name, "blocks", kernel.shape.block, longest_block);
+  if (volume(kernel.shape.block) > most_lanes) {
+    throw device_error(fmt::format("{}: cannot launch blocks of {} threads; the most is {}", kernel.name,
+                                   volume(kernel.shape.block), most_lanes));
+  }
+  if (kernel.shape.shared_bytes > most_shared_bytes) {
+    throw device_error(fmt::format("{}: cannot launch with {} bytes of shared memory; the most is {}",
+                                   kernel.name, kernel.shape.shared_bytes, most_shared_bytes));
+  }
+  if (block::running() != nullptr) {
+    throw device_error(fmt::format("{}: cannot launch from within a kernel", kernel.name));
+  }
+}
+
+uint3 index_of(std::uint64_t number, dim3 grid) {
+  return {static_cast<unsigned>(number % grid.x), static_cast<unsigned>(number / grid.x % grid.y),
+          static_cast<unsigned>(number / grid.x / grid.y)};
+}
+
+}  // namespace
+
+void run_blocks(const bound_kernel& kernel, const launch_options& options) {
+  check(kernel);
+  const std::uint64_t blocks = volume(kernel.shape.grid);
+  const std::uint64_t threads =
+      std::min<std::uint64_t>(thread_count(options.threads), most_stacks / volume(kernel.shape.block));
+  const std::uint64_t at_once = std::clamp<std::uint64_t>(blocks / (threads * 8), 1, most_blocks_at_once);
+  const std::uint64_t tasks = (blocks - 1) / at_once + 1;
+  parallel_tasks(static_cast<std::int64_t>(tasks), static_cast<int>(threads), [&](std::int64_t task) {
+    block runner(kernel, options.order);
+    const std::uint64_t first = static_cast<std::uint64_t>(task) * at_once;
+    for (std::uint64_t i = first; i < std::min(first + at_once, blocks); ++i) {
+      runner.run(index_of(in_order(options.order, blocks, i), kernel.shape.grid));
+    }
+  });
+}
+
+}  // namespace nz::emulator

@@ -1,0 +1,183 @@
+#include <atomic>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <nonzero/core/errors.hpp>
+#include <nonzero/gpu/emulator/language_internal.hpp>
+#include <nonzero/gpu/emulator/launch_internal.hpp>
+
+namespace {
+
+using nz::emulator::launch;
+using nz::emulator::launch_options;
+
+// Counts each lane's visits where its coordinates, in grid and block, say.
+__global__ void visit(unsigned* visits) {
+  const unsigned lanes = blockDim.x * blockDim.y * blockDim.z;
+  const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+  const unsigned lane = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  visits[block * lanes + lane] += 1;
+}
+
+TEST(Emulator, RunsEveryLaneOnceWhateverTheShapeOrderAndThreads) {
+  const std::vector<std::pair<dim3, dim3>> shapes{
+      {1, 1},  {1000, 1}, {3, 1024}, {{7, 3}, {5, 9}}, {{2, 3, 4}, {8, 2, 3}}, {{1, 1, 5}, {1, 1, 64}},
+      {65, 33}};
+  for (const auto& [grid, block] : shapes) {
+    for (const launch_options options : {launch_options{1, 0}, {1, 7}, {3, 0}, {3, 8}, {0, 9}}) {
+      std::vector<unsigned> visits(grid.x * grid.y * grid.z * block.x * block.y * block.z);
+      launch("visit", {grid, block}, options, visit, visits.data());
+      EXPECT_EQ(visits, std::vector<unsigned>(visits.size(), 1));
+    }
+  }
+}
+
+__global__ void saxpy(int n, float a, const float* x, float* y) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) y[i] = a * __ldg(&x[i]) + y[i];
+}
+
+TEST(Emulator, ConvertsArgumentsToTheKernelsParameters) {
+  std::vector<float> x(1000), y(1000, 1), expected(1000);
+  std::iota(x.begin(), x.end(), 0.0F);
+  for (int i = 0; i < 1000; ++i) expected[i] = 2 * x[i] + 1;
+  const short n = 1000;
+  launch("saxpy", {4, 256}, {}, saxpy, n, 2.0, x.data(), y.data());
+  EXPECT_EQ(y, expected);
+}
+
+__global__ void take_a_number(unsigned* next, unsigned* number) {
+  number[blockIdx.x * blockDim.x + threadIdx.x] = atomicAdd(next, 1);
+}
+
+std::vector<unsigned> numbers_taken(launch_options options, unsigned blocks, unsigned lanes) {
+  unsigned next = 0;
+  std::vector<unsigned> number(blocks * lanes);
+  launch("take_a_number", {blocks, lanes}, options, take_a_number, &next, number.data());
+  return number;
+}
+
+TEST(Emulator, RunsBlocksAndLanesInOrderUnlessTold) {
+  std::vector<unsigned> in_order(100 * 96);
+  std::iota(in_order.begin(), in_order.end(), 0U);
+  EXPECT_EQ(numbers_taken({1, 0}, 100, 96), in_order);
+}
+
+TEST(Emulator, ShufflesBlocksWarpsAndLanesBySeed) {
+  for (const auto& [blocks, lanes] : {std::pair{100U, 1U}, {1U, 1024U}, {1U, 32U}}) {
+    const auto shuffled = numbers_taken({1, 5}, blocks, lanes);
+    EXPECT_NE(shuffled, numbers_taken({1, 0}, blocks, lanes)) << blocks;
+    EXPECT_NE(shuffled, numbers_taken({1, 6}, blocks, lanes)) << blocks;
+    EXPECT_EQ(shuffled, numbers_taken({1, 5}, blocks, lanes)) << blocks;
+  }
+}
+
+__global__ void fill(int* target, int value) { target[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+
+TEST(Emulator, RunsLaunchesOfSeveralUserThreadsAtOnce) {
+  std::vector<std::vector<int>> filled(4, std::vector<int>(64 * 64));
+  {
+    std::vector<std::jthread> users;
+    for (int user = 0; user < 4; ++user) {
+      users.emplace_back([&filled, user] {
+        for (int value = 0; value <= 20 + user; ++value) {
+          launch("fill", {64, 64}, {2}, fill, filled[user].data(), value);
+        }
+      });
+    }
+  }
+  for (int user = 0; user < 4; ++user) EXPECT_EQ(filled[user], std::vector<int>(64 * 64, 20 + user));
+}
+
+std::string refusal(nz::emulator::launch_shape shape) {
+  int untouched = 0;
+  try {
+    launch("fill", shape, {}, fill, &untouched, 1);
+  } catch (const nz::device_error& e) {
+    EXPECT_EQ(untouched, 0);
+    return e.what();
+  }
+  return "launched";
+}
+
+TEST(Emulator, RefusesWhatNoDeviceCanLaunch) {
+  const std::string grid = "each size must be from 1 to (2147483647,65535,65535)";
+  EXPECT_EQ(refusal({0, 1}), "fill: cannot launch a grid of (0,1,1): " + grid);
+  EXPECT_EQ(refusal({{1, 0}, 1}), "fill: cannot launch a grid of (1,0,1): " + grid);
+  EXPECT_EQ(refusal({{1, 1, 0}, 1}), "fill: cannot launch a grid of (1,1,0): " + grid);
+  EXPECT_EQ(refusal({0x80000000, 1}), "fill: cannot launch a grid of (2147483648,1,1): " + grid);
+  EXPECT_EQ(refusal({{1, 65536}, 1}), "fill: cannot launch a grid of (1,65536,1): " + grid);
+  EXPECT_EQ(refusal({{1, 1, 65536}, 1}), "fill: cannot launch a grid of (1,1,65536): " + grid);
+  const std::string block = "each size must be from 1 to (1024,1024,64)";
+  EXPECT_EQ(refusal({1, 0}), "fill: cannot launch blocks of (0,1,1): " + block);
+  EXPECT_EQ(refusal({1, {1, 0, 1}}), "fill: cannot launch blocks of (1,0,1): " + block);
+  EXPECT_EQ(refusal({1, 1025}), "fill: cannot launch blocks of (1025,1,1): " + block);
+  EXPECT_EQ(refusal({1, {1, 1, 65}}), "fill: cannot launch blocks of (1,1,65): " + block);
+  EXPECT_EQ(refusal({1, {32, 33}}), "fill: cannot launch blocks of 1056 threads; the most is 1024");
+  EXPECT_EQ(refusal({1, 1, 49153}),
+            "fill: cannot launch with 49153 bytes of shared memory; the most is 49152");
+}
+
+__global__ void launch_another(int* target) { launch("fill", {1, 1}, {}, fill, target, 1); }
+
+TEST(Emulator, RefusesALaunchFromWithinAKernel) {
+  int untouched = 0;
+  try {
+    launch("launch_another", {1, 1}, {}, launch_another, &untouched);
+    FAIL();
+  } catch (const nz::device_error& e) {
+    EXPECT_STREQ(e.what(), "fill: cannot launch from within a kernel");
+  }
+  EXPECT_EQ(untouched, 0);
+}
+
+TEST(Emulator, RefusesLaneOperationsOutsideOfAKernel) {
+  EXPECT_THROW(__syncthreads(), nz::device_error);
+  EXPECT_THROW(__syncwarp(), nz::device_error);
+  EXPECT_THROW(nz::gpu::dynamic_shared<int>(), nz::device_error);
+}
+
+// Counts itself while a lane holds it.
+struct held {
+  explicit held(std::atomic<int>* now) : count(now) { ++*count; }
+  held(const held&) = delete;
+  held& operator=(const held&) = delete;
+  ~held() { --*count; }
+  std::atomic<int>* count;
+};
+
+// Some lanes wait for the block, some for their warp, and some have not begun when one throws.
+__global__ void throw_amid_others(std::atomic<int>* count, unsigned thrower) {
+  const held here(count);
+  if (threadIdx.x == thrower) throw std::out_of_range("thrown by " + std::to_string(blockIdx.x));
+  if (threadIdx.x < 32) __shfl_sync(0xffffffff, 1, 0);
+  __syncthreads();
+}
+
+TEST(Emulator, EndsTheLaunchAndUnwindsEveryLaneWhenOneThrows) {
+  for (const unsigned thrower : {0U, 31U, 32U, 70U, 99U}) {
+    for (const launch_options options : {launch_options{1, 0}, {1, 3}, {3, 0}, {3, 4}}) {
+      std::atomic<int> count{0};
+      try {
+        launch("throw_amid_others", {50, 100}, options, throw_amid_others, &count, thrower);
+        FAIL();
+      } catch (const std::out_of_range& e) {
+        if (options.order == 0) {
+          EXPECT_STREQ(e.what(), "thrown by 0");
+        }
+      }
+      EXPECT_EQ(count, 0);
+      std::vector<int> filled(1000);  // the emulator goes on as if nothing had been
+      launch("fill", {10, 100}, options, fill, filled.data(), 1);
+      EXPECT_EQ(filled, std::vector<int>(1000, 1));
+    }
+  }
+}
+
+}  // namespace

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +78,9 @@ TEST_F(MemoryOnCard, APrepareThatRunsOutHalfwayGivesBackWhatItHad) {
         EXPECT_NE(std::string(e.what()).find("cudaMalloc"), std::string::npos) << e.what();
       }
       // What the driver keeps for itself it takes at the first failure.
-      if (!is_first) EXPECT_EQ(free_bytes(), free_after_first);
+      if (!is_first) {
+        EXPECT_EQ(free_bytes(), free_after_first);
+      }
     }
     free_after_first = free_bytes();
   }

@@ -19,10 +19,13 @@ build = cmake --build --preset $(1) -j$(JOBS) $(2) -- $(quiet)
 files = $$(git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' 2>/dev/null || \
   find nonzero cli tests fuzz bench examples -name '*.[ch]pp' -o -name '*.cu*')
 
+# Of the files named on its input, those that can be compiled here: the tests of the card need CUDA.
+compiled = if grep -q tests/gpu/cuda/ build/release/compile_commands.json; then cat; else grep -v ^tests/gpu/cuda/; fi
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test format check check-format check-tidy check-includes check-headers sanitize fuzz bench cuda \
-  install clean dependencies dependencies-checks
+  gpu-test gpu-sanitize install clean dependencies dependencies-checks
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,7 +60,7 @@ check-headers: dependencies ## every header compiles alone
 
 check-tidy: dependencies-checks ## clang-tidy finds nothing
 	@$(call configure,release)
-	@git ls-files 'nonzero/*.cpp' 'cli/*.cpp' 'tests/*.cpp' | grep -v ^tests/install/ | \
+	@git ls-files 'nonzero/*.cpp' 'cli/*.cpp' 'tests/*.cpp' | grep -v ^tests/install/ | $(compiled) | \
 	  xargs -P$(JOBS) -n1 clang-tidy --quiet -p build/release 2>build/tidy.log || { tail build/tidy.log; exit 1; }
 
 sanitize: dependencies $(venv) ## run all tests under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -78,6 +81,16 @@ bench: dependencies-checks $(venv) ## measure how fast files are read
 cuda: dependencies ## build with what runs on NVIDIA GPUs
 	@$(call configure,cuda)
 	@$(call build,cuda)
+
+gpu-test: dependencies ## build with CUDA and test every kernel on the card; LARGE=1: past 2^31 nonzeros too
+	@$(call configure,cuda)
+	@$(call build,cuda,--target nonzero_tests)
+	@.ci/gpu-test build/cuda/tests/nonzero_tests $(if $(filter 1,$(LARGE)),large)
+
+gpu-sanitize: dependencies ## run our kernels on the card under compute-sanitizer's four tools
+	@$(call configure,cuda)
+	@$(call build,cuda,--target nonzero_tests)
+	@.ci/gpu-sanitize build/cuda/tests/nonzero_tests
 
 install: dependencies ## install library, headers, CMake package and nz under PREFIX (/usr/local)
 	@$(call configure,release)

@@ -29,7 +29,7 @@ template <class V> csr<V> transpose(const csr<V>& a) {
   // Count one place late, so that filling moves each begin to its right place.
   for (const index j : a.col)
     if (j + 1 < a.cols) ++t.row_begin[j + 2];
-  for (index j = 2; j <= a.cols; ++j) t.row_begin[j] += t.row_begin[j - 1];
+  for (offset j = 2; j <= a.cols; ++j) t.row_begin[j] += t.row_begin[j - 1];
   for (index i = 0; i < a.rows; ++i)
     for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
       const offset to = t.row_begin[a.col[k] + 1]++;

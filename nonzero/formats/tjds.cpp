@@ -68,12 +68,15 @@ template <class V> tjds<V> to_tjds(const csr<V>& a) {
   index places = a.rows;
   for (offset k = 0; k < out.width(); ++k) {
     while (places > 0 && a.row_length(out.row[places - 1]) <= k) --places;
-    const offset begin = out.diagonal_begin[k];
-    for (index p = 0; p < places; ++p) {
-      out.col[begin + p] = a.col[a.row_begin[out.row[p]] + k];
-      out.val[begin + p] = a.val[a.row_begin[out.row[p]] + k];
+    out.diagonal_begin[k + 1] = out.diagonal_begin[k] + places;
+  }
+  // Place by place, so that each row is read once, from its begin to its end.
+  for (index p = 0; p < a.rows; ++p) {
+    const offset begin = a.row_begin[out.row[p]], length = a.row_length(out.row[p]);
+    for (offset k = 0; k < length; ++k) {
+      out.col[out.diagonal_begin[k] + p] = a.col[begin + k];
+      out.val[out.diagonal_begin[k] + p] = a.val[begin + k];
     }
-    out.diagonal_begin[k + 1] = begin + places;
   }
   return out;
 }

@@ -42,7 +42,8 @@ std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_optio
                        std::string(name_of(options.on->kind())) + "'");
   using narrow = typename Launch::template placed<V, std::int32_t>;
   using wide = typename Launch::template placed<V, offset>;
-  if (options.wide_offsets || a.nnz() > std::numeric_limits<std::int32_t>::max())
+  // The last step of a group of lanes goes up to 32 past the end, and must not leave the type either.
+  if (options.wide_offsets || a.nnz() > std::numeric_limits<std::int32_t>::max() - 32)
     return std::make_unique<prepared_on_gpu<V, Queue, Launch, wide>>(a, options);
   return std::make_unique<prepared_on_gpu<V, Queue, Launch, narrow>>(a, options);
 }

@@ -8,49 +8,117 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/gpu/card.hpp"
 
 namespace {
 
+using nz::device_kind;
+
 constexpr nz::padding_budget no_limit{std::numeric_limits<double>::infinity()};
 
-template <class V> class Kernels : public testing::Test {};
-using precisions = testing::Types<float, double>;
-TYPED_TEST_SUITE(Kernels, precisions);
+template <class Value, device_kind Kind> struct on {
+  using V = Value;
+  static constexpr device_kind kind = Kind;
+};
 
-/// Every kernel of the table on every matrix of the battery, against the product in long double.
-template <class V> void check_all(V alpha, V beta, const auto& make_x, const auto& make_y) {
-  for (const auto& [name, a] : battery::matrices<V>()) {
-    const std::vector<V> x = make_x(a), y0 = make_y(a);
-    const auto exact = nz::reference::multiply_exactly<V>(alpha, a, x, beta, y0);
-    for (const nz::kernel_row& kernel : nz::kernels()) {
-      std::vector<V> y = y0;
-      kernel.prepare(a, no_limit)->multiply(alpha, x, beta, y);
-      EXPECT_LE(nz::reference::largest_error<V>(exact, y), 1.0L)
-          << kernel.name << " on " << name << ", alpha " << alpha << ", beta " << beta;
+/// Our own kernels of the table, on one device and in one precision.
+template <class On> class Kernels : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (On::kind == device_kind::cuda) require_card();
+  }
+};
+
+struct names {
+  template <class On> static std::string GetName(int) {
+    return std::string(nz::name_of(On::kind)) + (sizeof(typename On::V) == 4 ? "_float" : "_double");
+  }
+};
+using cases = testing::Types<on<float, device_kind::cpu>, on<double, device_kind::cpu>,
+                             on<float, device_kind::emulator>, on<double, device_kind::emulator>,
+                             on<float, device_kind::cuda>, on<double, device_kind::cuda>>;
+TYPED_TEST_SUITE(Kernels, cases, names);
+
+/// Calls body(kernel) for each of our kernels on the device.
+template <class On> void for_each_kernel(const auto& body) {
+  for (const nz::kernel_row& kernel : nz::kernels())
+    if (kernel.runs_on == On::kind && !kernel.is_peer) body(kernel);
+}
+
+template <class V> struct scalars { V alpha, beta; };
+
+template <class V> struct product {
+  V alpha, beta;
+  nz::reference::exact_product exact;
+};
+
+/// The emulator takes seconds for what a card does in microseconds.
+template <class On> bool is_slow(const auto& a) {
+  return On::kind == device_kind::emulator && a.nnz() > 100'000;
+}
+
+/// With both widths of offsets, and with vectors of the host and of the device: on a card each with each.
+template <class On, class V = typename On::V>
+void check(const nz::kernel_row& kernel, const nz::csr<V>& a, const std::vector<V>& x,
+           const std::vector<V>& y0, const std::vector<product<V>>& products) {
+  for (const bool wide : {false, true}) {
+    if (wide && is_slow<On>(a)) continue;
+    const auto ready = kernel.prepare(a, {.budget = no_limit, .wide_offsets = wide});
+    for (const auto& [alpha, beta, exact] : products) {
+      SCOPED_TRACE(testing::Message()
+                   << "alpha " << alpha << ", beta " << beta << (wide ? ", wide offsets" : ""));
+      if (!wide || On::kind == device_kind::cuda) {
+        std::vector<V> y = y0;
+        ready->multiply(alpha, x, beta, y);
+        EXPECT_LE(nz::reference::largest_error<V>(exact, y), 1.0L) << "with vectors of the host";
+      }
+      if (wide || On::kind == device_kind::cuda) {
+        const nz::vector<V> device_x(ready->where(), x);
+        nz::vector<V> device_y(ready->where(), y0);
+        ready->multiply(alpha, device_x, beta, device_y);
+        EXPECT_LE(nz::reference::largest_error<V>(exact, device_y.to_host()), 1.0L)
+            << "with vectors of the device";
+      }
     }
   }
 }
 
+/// Every kernel on every matrix of the battery, against the product in long double.
+template <class On, class V = typename On::V>
+void check_all(std::initializer_list<scalars<V>> all_scalars, const auto& make_x, const auto& make_y) {
+  for (const auto& [name, a] : battery::matrices<V>()) {
+    const std::vector<V> x = make_x(a), y0 = make_y(a);
+    std::vector<product<V>> products;
+    for (const auto& [alpha, beta] : all_scalars)
+      if (products.empty() || !is_slow<On>(a))
+        products.push_back({alpha, beta, nz::reference::multiply_exactly<V>(alpha, a, x, beta, y0)});
+    for_each_kernel<On>([&, &named = name, &matrix = a](const nz::kernel_row& kernel) {
+      SCOPED_TRACE(std::string(kernel.name) + " on " + named);
+      check<On>(kernel, matrix, x, y0, products);
+    });
+  }
+}
+
 TYPED_TEST(Kernels, AreWithinTheErrorBoundOnTheWholeBattery) {
-  using V = TypeParam;
-  for (const auto& [alpha, beta] : {std::pair<V, V>{1, 0}, {1, 1}, {V{-2.5}, V{0.75}}, {0, 2}, {0, 0}})
-    check_all<V>(
-        alpha, beta, [](const auto& a) { return battery::numbers<V>(a.cols, 1); },
-        [](const auto& a) { return battery::numbers<V>(a.rows, 2); });
+  using V = typename TypeParam::V;
+  check_all<TypeParam>(
+      {{V{-2.5}, V{0.75}}, {1, 0}, {1, 1}, {0, 2}, {0, 0}},
+      [](const auto& a) { return battery::numbers<V>(a.cols, 1); },
+      [](const auto& a) { return battery::numbers<V>(a.rows, 2); });
 }
 
 TYPED_TEST(Kernels, NeverReadYWhenBetaIsZero) {
-  using V = TypeParam;
-  check_all<V>(
-      V{1}, V{0}, [](const auto& a) { return battery::numbers<V>(a.cols, 3); },
+  using V = typename TypeParam::V;
+  check_all<TypeParam>(
+      {{1, 0}}, [](const auto& a) { return battery::numbers<V>(a.cols, 3); },
       [](const auto& a) { return std::vector<V>(a.rows, std::numeric_limits<V>::quiet_NaN()); });
 }
 
 // Padding that is multiplied instead of skipped would show here: 0 * infinity is NaN.
 TYPED_TEST(Kernels, KeepNanAndInfinityOfXWhereTheyBelong) {
-  using V = TypeParam;
-  check_all<V>(
-      V{1}, V{0},
+  using V = typename TypeParam::V;
+  check_all<TypeParam>(
+      {{1, 0}},
       [](const auto& a) {
         auto x = battery::numbers<V>(a.cols, 4);
         if (!x.empty()) x.back() = std::numeric_limits<V>::quiet_NaN();
@@ -60,42 +128,59 @@ TYPED_TEST(Kernels, KeepNanAndInfinityOfXWhereTheyBelong) {
       [](const auto& a) { return std::vector<V>(a.rows, 0); });
 }
 
+// The emulator takes blocks and warps in another order at every launch; a card does so by itself.
 TYPED_TEST(Kernels, ThatSayTheyAreRepeatableAre) {
-  using V = TypeParam;
-  for (const nz::kernel_row& kernel : nz::kernels()) {
-    if (!kernel.is_repeatable) continue;
+  using V = typename TypeParam::V;
+  constexpr device_kind kind = TypeParam::kind;
+  const int runs = kind == device_kind::cpu ? 3 : 100;
+  for_each_kernel<TypeParam>([&](const nz::kernel_row& kernel) {
+    if (!kernel.is_repeatable) return;
     for (const auto& [name, a] : battery::matrices<V>()) {
+      if (kind == device_kind::emulator && (a.rows > 1100 || a.nnz() > 10'000)) continue;
       SCOPED_TRACE(std::string(kernel.name) + " on " + name);
-      const auto ready = kernel.prepare(a, no_limit);
-      const auto x = battery::numbers<V>(a.cols, 5);
-      std::vector<V> first(a.rows), again(a.rows);
-      ready->multiply(V{1}, x, V{0}, first);
-      for (int run = 0; run < 3; ++run) {
-        ready->multiply(V{1}, x, V{0}, again);
-        ASSERT_TRUE(a.rows == 0 || std::memcmp(first.data(), again.data(), first.size() * sizeof(V)) == 0);
+      const auto ready = kernel.prepare(a, {.budget = no_limit});
+      const nz::vector<V> x(ready->where(), battery::numbers<V>(a.cols, 5));
+      nz::vector<V> y(ready->where(), static_cast<std::size_t>(a.rows));
+      ready->multiply(V{1}, x, V{0}, y);
+      const std::vector<V> first = y.to_host();
+      for (int run = 1; run < runs; ++run) {
+        ready->multiply(V{1}, x, V{0}, y);
+        const std::vector<V> again = y.to_host();
+        ASSERT_TRUE(a.rows == 0 || std::memcmp(first.data(), again.data(), y.bytes()) == 0) << "run " << run;
       }
     }
-  }
+  });
 }
 
 TYPED_TEST(Kernels, RefuseVectorsThatDoNotFit) {
-  using V = TypeParam;
+  using V = typename TypeParam::V;
   const nz::csr<V> a{2, 3, {0, 1, 2}, {0, 2}, {1, 1}};
-  for (const nz::kernel_row& kernel : nz::kernels()) {
+  for_each_kernel<TypeParam>([&](const nz::kernel_row& kernel) {
     const auto ready = kernel.prepare(a);
     std::vector<V> x(3, 1), y(2, 1), wrong(4, 1);
     EXPECT_THROW(ready->multiply(V{1}, wrong, V{0}, y), nz::shape_error);
     EXPECT_THROW(ready->multiply(V{1}, x, V{0}, wrong), nz::shape_error);
-  }
+  });
 }
 
-TEST(KernelTable, NamesAreUniqueAndFormatsExist) {
-  std::set<std::string_view> names, formats;
+TYPED_TEST(Kernels, RefuseADeviceOfAnotherKind) {
+  using V = typename TypeParam::V;
+  if (TypeParam::kind == device_kind::cpu) GTEST_SKIP() << "those of the CPU take none";
+  const nz::csr<V> a{1, 1, {0, 1}, {0}, {1}};
+  for_each_kernel<TypeParam>([&](const nz::kernel_row& kernel) {
+    EXPECT_THROW(kernel.prepare(a, {.on = nz::cpu_device()}), nz::device_error) << kernel.name;
+  });
+}
+
+TEST(KernelTable, NamesAreUniquePerDeviceAndFormatsExist) {
+  std::set<std::string_view> formats;
+  std::set<std::pair<std::string_view, device_kind>> kernels;
   for (const nz::format_row& format : nz::formats()) EXPECT_TRUE(formats.insert(format.name).second);
   for (const nz::kernel_row& kernel : nz::kernels()) {
-    EXPECT_TRUE(names.insert(kernel.name).second);
+    EXPECT_TRUE(kernels.emplace(kernel.name, kernel.runs_on).second) << kernel.name;
     EXPECT_TRUE(formats.contains(kernel.format)) << kernel.format;
-    EXPECT_EQ(&nz::find_kernel(kernel.name), &kernel);
+    EXPECT_EQ(&nz::find_kernel(kernel.name, kernel.runs_on), &kernel);
+    EXPECT_EQ(nz::find_kernel(kernel.name).name, kernel.name);
   }
 }
 

@@ -1,7 +1,212 @@
+#include <cstddef>
+#include <limits>
+
+#include <nonzero/gpu/coo_atomic.cuh>
+#include <nonzero/gpu/cuda/cusparse_library.cuh>
+#include <nonzero/gpu/cuda/gpu.cuh>
 #include <nonzero/gpu/cuda/kernels_internal.hpp>
+#include <nonzero/gpu/cuda/sliced_ell_internal.hpp>
 
+// cuSPARSE's multiplies (https://docs.nvidia.com/cuda/cusparse/, cusparseSpMV) as rows of the table, to
+// compare ours with. Which of them are bitwise repeatable is what its table of algorithms says.
 namespace nz {
+namespace {
 
-std::span<const kernel_row> cusparse_kernels() { return {}; }
+template <class V> constexpr cudaDataType value_type = sizeof(V) == sizeof(float) ? CUDA_R_32F : CUDA_R_64F;
+template <class I>
+constexpr cusparseIndexType_t index_type = sizeof(I) == sizeof(std::int32_t) ? CUSPARSE_INDEX_32I
+                                                                             : CUSPARSE_INDEX_64I;
+
+/// cuSPARSE's descriptors take pointers to what they only read as pointers to what they may write.
+template <class T> void* writable(const vector<T>& values) { return const_cast<T*>(values.data()); }
+
+template <class V, class Offset> struct placed_sliced_ell {
+  vector<Offset> slice_begin;
+  vector<index> col;
+  vector<V> val;
+  index rows, cols;
+  offset nnz;
+  footprint size;
+
+  placed_sliced_ell(const sliced_ell<V>& a, const prepare_options& options)
+      : slice_begin(gpu::place_offsets<Offset>(options.on, a.slice_begin)),
+        col(gpu::place(options.on, a.col)),
+        val(gpu::place(options.on, a.val)),
+        rows(a.rows),
+        cols(a.cols),
+        nnz(a.nnz),
+        size(a.size()) {}
+  footprint storage() const { return size; }
+};
+
+template <class V, class Offset> cusparse_matrix describe(const gpu::placed_csr<V, Offset>& a) {
+  cusparseSpMatDescr_t made = nullptr;
+  require_success(cusparse().create_csr(&made, a.rows, a.cols, a.nnz, writable(a.row_begin), writable(a.col),
+                                        writable(a.val), index_type<Offset>, index_type<index>,
+                                        CUSPARSE_INDEX_BASE_ZERO, value_type<V>),
+                  "cusparseCreateCsr");
+  return cusparse_matrix(made);
+}
+
+template <class V> cusparse_matrix describe(const gpu::placed_coo<V>& a) {
+  cusparseSpMatDescr_t made = nullptr;
+  require_success(
+      cusparse().create_coo(&made, a.rows, a.cols, a.nnz(), writable(a.row), writable(a.col), writable(a.val),
+                            index_type<index>, CUSPARSE_INDEX_BASE_ZERO, value_type<V>),
+      "cusparseCreateCoo");
+  return cusparse_matrix(made);
+}
+
+template <class V, class Offset> cusparse_matrix describe(const placed_sliced_ell<V, Offset>& a) {
+  cusparseSpMatDescr_t made = nullptr;
+  require_success(
+      cusparse().create_sliced_ell(&made, a.rows, a.cols, a.nnz, static_cast<std::int64_t>(a.val.size()),
+                                   sliced_ell<V>::rows_per_slice, writable(a.slice_begin), writable(a.col),
+                                   writable(a.val), index_type<Offset>, index_type<index>,
+                                   CUSPARSE_INDEX_BASE_ZERO, value_type<V>),
+      "cusparseCreateSlicedEll");
+  return cusparse_matrix(made);
+}
+
+template <class V> cusparse_vector describe(const vector<V>& values) {
+  cusparseDnVecDescr_t made = nullptr;
+  require_success(cusparse().create_vector(&made, static_cast<std::int64_t>(values.size()), writable(values),
+                                           value_type<V>),
+                  "cusparseCreateDnVec");
+  return cusparse_vector(made);
+}
+
+/// A matrix as cuSPARSE multiplies it by an algorithm. A matrix without entries is ours to answer: cuSPARSE
+/// does not say what it does with arrays of no length.
+template <class V, class Placed> class prepared_by_cusparse final : public prepared_matrix<V> {
+ public:
+  template <class Matrix>
+  prepared_by_cusparse(const Matrix& a, const prepare_options& options, cusparseSpMVAlg_t algorithm)
+      : prepared_matrix<V>(a.rows, a.cols, options.on),
+        a_(a, options),
+        algorithm_(algorithm),
+        number_(static_cast<const gpu_card&>(*options.on).number()) {
+    const cusparse_library& library = cusparse();
+    if (a_.val.size() == 0) return;
+    const current_device current(number_);
+    cusparseHandle_t made = nullptr;
+    require_success(library.create(&made), "cusparseCreate");
+    handle_.reset(made);
+    matrix_ = describe(a_);
+    // Vectors to ask with. The descriptors get each multiply's own before they are used again.
+    const vector<V> x(options.on, static_cast<std::size_t>(a.cols));
+    const vector<V> y(options.on, static_cast<std::size_t>(a.rows));
+    x_ = describe(x);
+    y_ = describe(y);
+    const V one = 1, zero = 0;
+    std::size_t bytes = 0;
+    require_success(library.buffer_size(handle_.get(), operation, &one, matrix_.get(), x_.get(), &zero,
+                                        y_.get(), value_type<V>, algorithm_, &bytes),
+                    "cusparseSpMV_bufferSize");
+    // Never a null pointer, which cuSPARSE could take for a missing buffer.
+    buffer_ = vector<std::byte>(options.on, bytes > 0 ? bytes : 1);
+    if (is_worth_preprocessing())
+      require_success(library.preprocess(handle_.get(), operation, &one, matrix_.get(), x_.get(), &zero,
+                                         y_.get(), value_type<V>, algorithm_, buffer_.data()),
+                      "cusparseSpMV_preprocess");
+    options.on->synchronize({});  // before x and y go, and before another stream multiplies
+  }
+
+  footprint storage() const override {
+    const footprint matrix = a_.storage();
+    return {matrix.bytes + buffer_.bytes(), matrix.padding_bytes};
+  }
+
+ private:
+  static constexpr cusparseOperation_t operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
+
+  /// Only CSR has something to find out beforehand.
+  bool is_worth_preprocessing() const {
+    return algorithm_ == CUSPARSE_SPMV_ALG_DEFAULT || algorithm_ == CUSPARSE_SPMV_CSR_ALG1 ||
+           algorithm_ == CUSPARSE_SPMV_CSR_ALG2;
+  }
+
+  void run(V alpha, const V* x, V beta, V* y, stream in) const override {
+    if (!handle_) {
+      cuda_queue queue(*this->where(), in);
+      return queue.launch("scale", gpu::blocks_for(this->rows()), gpu::threads_per_block,
+                          gpu::scale_kernel<V>, this->rows(), beta, y);
+    }
+    const cusparse_library& library = cusparse();
+    const current_device current(number_);
+    require_success(library.set_stream(handle_.get(), static_cast<cudaStream_t>(in.handle)),
+                    "cusparseSetStream");
+    require_success(library.set_values(x_.get(), const_cast<V*>(x)), "cusparseDnVecSetValues");
+    require_success(library.set_values(y_.get(), y), "cusparseDnVecSetValues");
+    require_success(library.multiply(handle_.get(), operation, &alpha, matrix_.get(), x_.get(), &beta,
+                                     y_.get(), value_type<V>, algorithm_, buffer_.data()),
+                    "cusparseSpMV");
+  }
+
+  // In the order in which they are made: what describes an array goes before the array does.
+  Placed a_;
+  cusparseSpMVAlg_t algorithm_;
+  int number_;
+  mutable vector<std::byte> buffer_;  // cuSPARSE's work space; one multiply at a time
+  cusparse_handle handle_;            // none for a matrix without entries
+  cusparse_matrix matrix_;
+  cusparse_vector x_, y_;
+};
+
+enum class layout { csr, coo, sliced_ell };
+
+template <class V, layout Layout, cusparseSpMVAlg_t Algorithm>
+std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& asked) {
+  prepare_options options = asked;
+  if (!options.on) options.on = cuda_device();
+  if (options.on->kind() != device_kind::cuda)
+    throw device_error("cuSPARSE runs on CUDA devices, not on '" + std::string(name_of(options.on->kind())) +
+                       "'");
+  constexpr offset most = std::numeric_limits<std::int32_t>::max();
+  if constexpr (Layout == layout::coo) {
+    if (a.nnz() > most)
+      throw unsupported("cuSPARSE's coo takes at most " + std::to_string(most) +
+                        " entries with 32-bit rows and columns, and this matrix has " +
+                        std::to_string(a.nnz()));
+    return std::make_unique<prepared_by_cusparse<V, gpu::placed_coo<V>>>(a, options, Algorithm);
+  } else if constexpr (Layout == layout::csr) {
+    if (options.wide_offsets || a.nnz() > most)
+      return std::make_unique<prepared_by_cusparse<V, gpu::placed_csr<V, offset>>>(a, options, Algorithm);
+    return std::make_unique<prepared_by_cusparse<V, gpu::placed_csr<V, std::int32_t>>>(a, options, Algorithm);
+  } else {
+    using narrow = placed_sliced_ell<V, std::int32_t>;
+    using wide = placed_sliced_ell<V, offset>;
+    const sliced_ell<V> sliced = to_sliced_ell(a, options.budget);
+    if (options.wide_offsets || sliced.slice_begin.back() > most)
+      return std::make_unique<prepared_by_cusparse<V, wide>>(sliced, options, Algorithm);
+    return std::make_unique<prepared_by_cusparse<V, narrow>>(sliced, options, Algorithm);
+  }
+}
+
+template <layout Layout, cusparseSpMVAlg_t Algorithm>
+constexpr kernel_row row(std::string_view name, bool is_repeatable, std::string_view summary) {
+  return {name,
+          Layout == layout::coo ? "coo" : "csr",  // sliced ELL is made from it, and is no format of ours
+          device_kind::cuda,
+          is_repeatable,
+          true,
+          summary,
+          prepare<float, Layout, Algorithm>,
+          prepare<double, Layout, Algorithm>};
+}
+
+constexpr kernel_row rows[] = {
+    row<layout::csr, CUSPARSE_SPMV_ALG_DEFAULT>("cusparse_csr", false, "cuSPARSE's default, preprocessed"),
+    row<layout::csr, CUSPARSE_SPMV_CSR_ALG1>("cusparse_csr_alg1", false, "cuSPARSE's CSR_ALG1, preprocessed"),
+    row<layout::csr, CUSPARSE_SPMV_CSR_ALG2>("cusparse_csr_alg2", true, "cuSPARSE's CSR_ALG2, preprocessed"),
+    row<layout::coo, CUSPARSE_SPMV_COO_ALG1>("cusparse_coo", false, "cuSPARSE's COO_ALG1"),
+    row<layout::coo, CUSPARSE_SPMV_COO_ALG2>("cusparse_coo_alg2", true, "cuSPARSE's COO_ALG2"),
+    row<layout::sliced_ell, CUSPARSE_SPMV_SELL_ALG1>("cusparse_sell", true,
+                                                     "cuSPARSE's sliced ELL, 32 rows to a slice"),
+};
+
+}  // namespace
+
+std::span<const kernel_row> cusparse_kernels() { return rows; }
 
 }  // namespace nz

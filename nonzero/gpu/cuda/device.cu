@@ -1,5 +1,3 @@
-#include <mutex>
-
 #include <nonzero/formats/footprint.hpp>
 #include <nonzero/gpu/cuda/gpu.cuh>
 
@@ -48,15 +46,13 @@ std::vector<cuda_properties> cuda_devices() {
 }
 
 std::shared_ptr<device> cuda_device(int number) {
-  static std::mutex guard;
-  static std::vector<std::shared_ptr<gpu_card>>
-      cards;  // in the order of their numbers; made when first asked for
-  const std::lock_guard lock(guard);
-  if (cards.empty()) {
-    int next = 0;
+  // In the order of their numbers.
+  static const std::vector<std::shared_ptr<gpu_card>> cards = [] {
+    std::vector<std::shared_ptr<gpu_card>> all;
     for (cuda_properties& found : cuda_devices())
-      cards.push_back(std::make_shared<gpu_card>(next++, std::move(found)));
-  }
+      all.push_back(std::make_shared<gpu_card>(static_cast<int>(all.size()), std::move(found)));
+    return all;
+  }();
   if (cards.empty())
     throw device_error(
         "there is no CUDA device: no NVIDIA card, or no driver that knows the CUDA this was built with");

@@ -1,0 +1,76 @@
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <nonzero/io/generate.hpp>
+#include <nonzero/plan/kernels.hpp>
+#include <nonzero/reference/exact.hpp>
+
+#include "tests/battery/battery.hpp"
+#include "tests/gpu/card.hpp"
+#include "tests/gpu/cuda/cuda_call.hpp"
+
+namespace {
+
+class GraphOnCard : public OnCard {};
+
+struct captured {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+
+  captured() = default;
+  captured(const captured&) = delete;
+  captured& operator=(const captured&) = delete;
+  ~captured() {
+    if (ready != nullptr) cudaGraphExecDestroy(ready);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+  }
+};
+
+/// Captures a multiply, then replays it with another x each time.
+void check_capture(const nz::kernel_row& kernel, const std::shared_ptr<nz::device>& on) {
+  const auto a = nz::generate::dense_rows<double>(3000, 3, 4);
+  const auto ready = kernel.prepare(a, {.budget = {1e9}, .on = on});
+  const auto x0 = battery::numbers<double>(a.cols, 20), y0 = battery::numbers<double>(a.rows, 21);
+  nz::vector<double> x(on, x0), y(on, y0);
+  const nz::cuda_stream in(on);
+  const auto native = static_cast<cudaStream_t>(nz::stream(in).handle);
+  // The first launch loads the kernel's code, which belongs to no graph.
+  ready->multiply(1.5, x, 0.0, y, in);
+  in.synchronize();
+
+  captured made;
+  ASSERT_CUDA(cudaStreamBeginCapture(native, cudaStreamCaptureModeGlobal));
+  ready->multiply(1.5, x, -0.5, y, in);
+  ASSERT_CUDA(cudaStreamEndCapture(native, &made.graph));
+  std::size_t nodes = 0;
+  ASSERT_CUDA(cudaGraphGetNodes(made.graph, nullptr, &nodes));
+  ASSERT_GE(nodes, 1U);
+  ASSERT_CUDA(cudaGraphInstantiate(&made.ready, made.graph, 0));
+  for (unsigned replay = 0; replay < 3; ++replay) {
+    const auto other_x = battery::numbers<double>(a.cols, 30 + replay);
+    x.copy_from(other_x, in);
+    y.copy_from(y0, in);
+    ASSERT_CUDA(cudaGraphLaunch(made.ready, native));
+    const auto exact = nz::reference::multiply_exactly<double>(1.5, a, other_x, -0.5, y0);
+    EXPECT_LE(nz::reference::largest_error<double>(exact, y.to_host(in)), 1.0L) << "replay " << replay;
+  }
+}
+
+TEST_F(GraphOnCard, MultipliesOfEveryKernelCanBeCapturedAndReplayed) {
+  for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
+    if (kernel.is_peer) continue;
+    SCOPED_TRACE(kernel.name);
+    check_capture(kernel, on);
+  }
+}
+
+// cusparseSpMV is documented to support capture.
+TEST_F(GraphOnCard, MultipliesOfPeersCanBeCapturedAndReplayed) {
+  for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
+    if (!kernel.is_peer) continue;
+    SCOPED_TRACE(kernel.name);
+    check_capture(kernel, on);
+  }
+}
+
+}  // namespace

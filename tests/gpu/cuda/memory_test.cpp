@@ -1,0 +1,105 @@
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <nonzero/io/generate.hpp>
+#include <nonzero/plan/kernels.hpp>
+#include <nonzero/reference/exact.hpp>
+
+#include "tests/battery/battery.hpp"
+#include "tests/gpu/card.hpp"
+#include "tests/gpu/cuda/cuda_call.hpp"
+
+namespace {
+
+class MemoryOnCard : public OnCard {
+ protected:
+  static std::size_t free_bytes() {
+    std::size_t free = 0, total = 0;
+    cudaDeviceSynchronize();
+    EXPECT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+    return free;
+  }
+
+  /// Everything still works: what a program that goes on after a failure counts on.
+  void expect_right_product() {
+    const auto a = nz::generate::uniform<double>(300, 200, 7);
+    const auto x = battery::numbers<double>(a.cols, 50);
+    std::vector<double> y(a.rows);
+    const auto exact = nz::reference::multiply_exactly<double>(1, a, x, 0, y);
+    nz::find_kernel("csr_vector", nz::device_kind::cuda).prepare(a, {.on = on})->multiply(1, x, 0, y);
+    EXPECT_LE(nz::reference::largest_error<double>(exact, y), 1.0L);
+  }
+};
+
+TEST_F(MemoryOnCard, AskingForFarTooMuchSaysHowMuchThereIsAndTheProgramGoesOn) {
+  try {
+    const nz::vector<float> too_large(on, std::size_t{1} << 41);
+    FAIL();
+  } catch (const nz::device_error& e) {
+    const std::string message = e.what();
+    EXPECT_NE(message.find("cudaMalloc of 8.0 TiB with "), std::string::npos) << message;
+    EXPECT_NE(message.find(" free: out of memory"), std::string::npos) << message;
+  }
+  expect_right_product();
+}
+
+/// All of the card's memory but about `room` bytes. Nothing where the driver hands out none of it.
+nz::vector<char> fill_but(const std::shared_ptr<nz::device>& on, std::size_t free, std::size_t room) {
+  constexpr std::size_t step = std::size_t{64} << 20;
+  for (std::size_t left = room; left < free; left += step) {
+    try {
+      return {on, free - left};
+    } catch (const nz::device_error&) {  // no piece is so large: leave more
+    }
+  }
+  return {};
+}
+
+TEST_F(MemoryOnCard, APrepareThatRunsOutHalfwayGivesBackWhatItHad) {
+  expect_right_product();  // loads what stays loaded
+  const nz::vector<char> filler = fill_but(on, free_bytes(), std::size_t{256} << 20);
+  ASSERT_GT(filler.size(), 0U);
+  const std::size_t room = free_bytes();
+  ASSERT_GE(room, std::size_t{64} << 20);
+  // The columns take half of the room; the values need all of it.
+  const auto nnz = static_cast<nz::offset>(room / 8);
+  nz::csr<double> a{1000, 1000, nz::array<nz::offset>(1001, nnz), nz::array<nz::index>(nnz, 0),
+                    nz::array<double>(nnz, 1)};
+  a.row_begin[0] = 0;
+  std::size_t free_after_first = 0;
+  for (const bool is_first : {true, false}) {
+    for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
+      if (kernel.format != "csr" || kernel.is_peer) continue;
+      SCOPED_TRACE(kernel.name);
+      try {
+        kernel.prepare(a, {.on = on});
+        ADD_FAILURE() << "there was room";
+      } catch (const nz::device_error& e) {
+        EXPECT_NE(std::string(e.what()).find("cudaMalloc"), std::string::npos) << e.what();
+      }
+      // What the driver keeps for itself it takes at the first failure.
+      if (!is_first) {
+        EXPECT_EQ(free_bytes(), free_after_first);
+      }
+    }
+    free_after_first = free_bytes();
+  }
+  EXPECT_GE(free_after_first + (std::size_t{32} << 20), room);
+  expect_right_product();
+}
+
+TEST_F(MemoryOnCard, PreparingMultiplyingAndDestroyingLosesNothing) {
+  const auto a = nz::generate::rmat<double>(12, 8);
+  const auto x = battery::numbers<double>(a.cols, 51);
+  std::vector<double> y(a.rows);
+  for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
+    SCOPED_TRACE(kernel.name);
+    const auto round = [&] { kernel.prepare(a, {.budget = {1e9}, .on = on})->multiply(1, x, 0, y); };
+    for (int i = 0; i < 3; ++i) round();  // loads what stays loaded
+    const std::size_t before = free_bytes();
+    for (int i = 0; i < 20; ++i) round();
+    EXPECT_EQ(free_bytes(), before);
+  }
+}
+
+}  // namespace

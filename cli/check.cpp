@@ -1,17 +1,12 @@
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <nonzero/plan/kernels.hpp>
-#include <nonzero/reference/exact.hpp>
 
+#include "checking.hpp"
 #include "commands.hpp"
 #include "device_option.hpp"
 #include "failures.hpp"
@@ -52,62 +47,17 @@ struct tally {
   int results = 0, wrong = 0, refused = 0;
 };
 
-/// A product to check: with beta = 0, y holds NaN, which must not be seen in the result.
-template <class V> struct trial {
-  V alpha, beta;
-  std::vector<V> y;
-  reference::exact_product exact;
-};
-
-/// Evenly spread over (-1, 1), the same on every machine.
-template <class V> std::vector<V> random_vector(index length, std::mt19937_64& source) {
-  std::vector<V> out(static_cast<std::size_t>(length));
-  for (V& value : out) value = static_cast<V>(std::ldexp(static_cast<double>(source() >> 11), -52) - 1);
-  return out;
-}
-
 template <class V>
-std::vector<trial<V>> make_trials(const csr<V>& a, const std::vector<V>& x, std::mt19937_64& source) {
-  constexpr std::array<std::array<V, 2>, 3> factors = {{{1, 0}, {2, -1}, {V(-0.5), V(0.25)}}};
-  std::vector<trial<V>> out;
-  for (const auto& [alpha, beta] : factors) {
-    std::vector<V> y = random_vector<V>(a.rows, source);
-    if (beta == V{0}) std::fill(y.begin(), y.end(), std::numeric_limits<V>::quiet_NaN());
-    auto exact = reference::multiply_exactly<V>(alpha, a, x, beta, y);
-    out.push_back({alpha, beta, std::move(y), std::move(exact)});
-  }
-  return out;
-}
-
-template <class V>
-result check_kernel(const kernel_row& kernel, const csr<V>& a, const std::vector<V>& x,
-                    const std::vector<trial<V>>& trials, const prepare_options& options) {
-  result out;
-  out.kernel = &kernel;
-  std::unique_ptr<prepared_matrix<V>> prepared;
-  try {
-    prepared = kernel.prepare(a, options);
-  } catch (const unsupported& e) {
-    out.refusal = e.what();
-    for (const format_row& format : formats())
-      if (format.name == kernel.format) {
-        const format_cost cost = find_cost(format, a, options.budget);
-        out.size = cost.size;
-        out.is_too_large = cost.refusal.has_value();
-      }
-    return out;
-  }
-  out.size = prepared->storage();
-  for (const trial<V>& t : trials) {
-    std::vector<V> y = t.y;
-    prepared->multiply(t.alpha, x, t.beta, y);
-    out.error = std::max(out.error, reference::largest_error<V>(t.exact, y));
-  }
+result check_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_matrix<V>& against,
+                    const prepare_options& options) {
+  ready_matrix<V> ready = make_ready(kernel, a, against.x, options);
+  result out{&kernel, ready.size, 0, ready.refusal, ready.is_too_large};
+  if (!out.is_refused()) out.error = largest_error(ready, against.trials);
   return out;
 }
 
 std::string verdict_text(const result& r, padding_budget budget) {
-  if (r.is_refused()) return r.is_too_large ? refusal_text(budget) : yellow("refused: ") + r.refusal;
+  if (r.is_refused()) return refusal_text(r.refusal, r.is_too_large, budget);
   return r.is_wrong() ? red("WRONG") : green("ok");
 }
 
@@ -166,14 +116,12 @@ std::vector<placed_kernel> kernels_on(const std::string& device_name) {
 template <class V>
 void check_matrix(const std::string& name, const check_options& options, ordered_json& json, tally& total) {
   const csr<V> a = load<V>(name).matrix;
-  std::mt19937_64 source(1);
-  const std::vector<V> x = random_vector<V>(a.cols, source);
-  const std::vector<trial<V>> trials = make_trials(a, x, source);
+  const trials_of_matrix<V> against = make_trials(a, 3);
   std::vector<result> results;
   progress_bar bar("checking " + name);
   for (const auto& [kernel, on] : kernels_on(options.device)) {
     bar.show(static_cast<double>(&kernel - kernels().data()) / static_cast<double>(kernels().size()));
-    results.push_back(check_kernel(kernel, a, x, trials, {.budget = options.budget, .on = on}));
+    results.push_back(check_kernel(kernel, a, against, {.budget = options.budget, .on = on}));
     ++total.results;
     total.wrong += results.back().is_wrong();
     total.refused += results.back().is_refused();

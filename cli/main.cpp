@@ -25,6 +25,7 @@ constexpr const char* examples = R"(Examples:
   nz generate rmat 16 graph.mtx           a power-law graph of 2^16 vertices
   nz multiply web.mtx --x x.mtx -o y.mtx  y = A x
   nz check web.mtx                        every kernel against the exact product
+  nz bench web.mtx                        how fast every kernel is, and how fast it could be
 
 A matrix is a file (.mtx, .mtx.gz, .tar.gz, .npz), - for standard input, or a generator with its
 sizes, such as poisson2d:300. 'nz COMMAND --help' says more.)";
@@ -40,6 +41,7 @@ void add_commands(CLI::App& app) {
   add_generate(app);
   add_multiply(app);
   add_check(app);
+  add_bench(app);
   add_list(app);
 }
 

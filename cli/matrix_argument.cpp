@@ -14,6 +14,12 @@
 namespace nz::cli {
 namespace {
 
+/// One that cannot be looked at counts: reading it says why.
+bool is_file(const std::string& name) {
+  std::error_code reason;
+  return std::filesystem::exists(input_path(name), reason) || reason;
+}
+
 template <class V> loaded_matrix<V> load_file(const std::string& path) {
   progress_bar bar("reading " + path);
   const read_options options{.threads = 0, .progress = [&bar](double part) { bar.show(part); }};
@@ -44,13 +50,15 @@ void matrix_argument::add_to(CLI::App& command) {
   add_precision_option(command, precision);
 }
 
-template <class V> loaded_matrix<V> load(const std::string& name) {
-  const std::string path = input_path(name);
-  std::error_code reason;
-  if (std::filesystem::exists(path, reason) || reason) return load_file<V>(path);
-  if (!generate::is_spec(name))
+void require_known(const std::string& name) {
+  if (!is_file(name) && !generate::is_spec(name))
     throw parse_error(
         fmt::format("{}: there is no such file, and no generator of that name (see nz list)", name));
+}
+
+template <class V> loaded_matrix<V> load(const std::string& name) {
+  require_known(name);
+  if (is_file(name)) return load_file<V>(input_path(name));
   try {
     return {generate::from_spec<V>(name), std::nullopt, 0};
   } catch (const error& e) {

@@ -31,6 +31,9 @@ template <class V> struct loaded_matrix {
 /// a progress bar where reading takes long. Throws `usage_error` for a generator's wrong parameters.
 template <class V> loaded_matrix<V> load(const std::string& name);
 
+/// Throws `parse_error` unless `name` is a file that is there, or starts as a generator does.
+void require_known(const std::string& name);
+
 /// A path to open for `name`, which may be "-" for standard input or output.
 std::string input_path(const std::string& name);
 std::string output_path(const std::string& name);

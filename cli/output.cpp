@@ -21,11 +21,13 @@ void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_output_error(errno);
 }
 
-void print_json(const nlohmann::ordered_json& value) {
+std::string json_text(const nlohmann::ordered_json& value) {
   using handler = nlohmann::ordered_json::error_handler_t;
   // A file's name may be no UTF-8.
-  print(value.dump(2, ' ', false, handler::replace) + "\n");
+  return value.dump(2, ' ', false, handler::replace) + "\n";
 }
+
+void print_json(const nlohmann::ordered_json& value) { print(json_text(value)); }
 
 void finish_output() {
   if (std::fflush(stdout) != 0) throw_output_error(errno);

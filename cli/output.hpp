@@ -10,7 +10,8 @@ namespace nz::cli {
 
 /// Writes to standard output; throws `nz::error` with the system's reason if that fails.
 void print(std::string_view text);
-/// The same, on several lines. NaN and infinities come out as null, as JSON knows neither.
+/// On several lines. NaN and infinities come out as null, as JSON knows neither.
+std::string json_text(const nlohmann::ordered_json& value);
 void print_json(const nlohmann::ordered_json& value);
 /// Flushes what was printed, and throws if it could not all be written.
 void finish_output();

@@ -33,12 +33,23 @@ int display_width(std::string_view text) {
   return width;
 }
 
-std::string table::text() const {
-  std::vector<int> widths;
-  for (const column& c : columns_) widths.push_back(display_width(c.title));
+std::vector<int> table::widths() const {
+  std::vector<int> out;
+  for (const column& c : columns_) out.push_back(display_width(c.title));
   for (const auto& row : rows_)
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], display_width(row[c]));
+    for (std::size_t c = 0; c < row.size() && !runs_on(row, c); ++c)
+      out[c] = std::max(out[c], display_width(row[c]));
+  return out;
+}
 
+int table::width() const {
+  int out = 0;
+  for (const int wide : widths()) out += static_cast<int>(gap.size()) + wide;
+  return out;
+}
+
+std::string table::text() const {
+  const std::vector<int> widths = this->widths();
   std::string out, titles;
   for (std::size_t c = 0; c < columns_.size(); ++c)
     titles += std::string(gap) + faint(in_column(columns_[c].title, widths[c], columns_[c].align));
@@ -46,7 +57,7 @@ std::string table::text() const {
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c)
-      line += std::string(gap) + in_column(row[c], widths[c], columns_[c].align);
+      line += std::string(gap) + (runs_on(row, c) ? row[c] : in_column(row[c], widths[c], columns_[c].align));
     add_line(out, line);
   }
   return out;

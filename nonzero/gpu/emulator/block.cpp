@@ -21,21 +21,22 @@ constinit thread_local block* running_block = nullptr;
 block* block::running() { return running_block; }
 
 block::block(const bound_kernel& kernel, std::uint64_t order)
-    : kernel_(kernel), order_(order), fibers_([this] { serve(); }) {
+    : kernel_(kernel),
+      order_(order),
+      count_(kernel.shape.block.x * kernel.shape.block.y * kernel.shape.block.z),
+      lanes_(count_),
+      warps_((count_ + 31) / 32, warp{~0U}),
+      synced_(count_),
+      turns_(warps_.size()),
+      fibers_([this] { serve(); }) {
   const dim3 size = kernel.shape.block;
-  const unsigned lanes = size.x * size.y * size.z;
-  place_.reserve(lanes);
+  place_.reserve(count_);
   for (unsigned z = 0; z < size.z; ++z) {
     for (unsigned y = 0; y < size.y; ++y) {
       for (unsigned x = 0; x < size.x; ++x) place_.push_back({x, y, z});
     }
   }
-  lanes_.resize(lanes);
-  synced_.resize(lanes);
-  warps_.resize((lanes + 31) / 32);
-  for (warp& each : warps_) each.there = ~0U;
-  if (lanes % 32 != 0) warps_.back().there = (1U << lanes % 32) - 1;
-  turns_.resize(warps_.size());
+  if (count_ % 32 != 0) warps_.back().there = (1U << count_ % 32) - 1;
   std::iota(turns_.begin(), turns_.end(), 0U);
   dynamic_.bytes = kernel.shape.shared_bytes;
 }
@@ -58,6 +59,7 @@ void block::begin(uint3 index) {
   current.block_began = current.barrier_passed = ++current.now;
   current.synced = synced_.data();
   for (warp& each : warps_) each = {each.there, each.there, 0, 0, 0};
+  for (lane& each : lanes_) each.stop = {};
   at_barrier_ = left_ = turn_ = 0;
   if (order_ != 0) {
     const std::uint64_t luck = mix(order_ + mix(index.x + mix(index.y + mix(index.z))));
@@ -70,9 +72,9 @@ void block::begin(uint3 index) {
 // What each fiber does: begin lanes, until it is the turn of one that another fiber holds.
 void block::serve() {
   while (!fibers_.is_ending()) {
-    run_lane(next_fresh_);
+    run_lanes(next_fresh_);
     unsigned next = choose();
-    if (next == none && left_ < lanes_.size() && !failure_) {
+    if (next == none && left_ < count_ && !failure_) {
       cancel(std::make_exception_ptr(stuck()));
       next = choose();
     }
@@ -89,23 +91,32 @@ void block::serve() {
   }
 }
 
-void block::run_lane(unsigned number) {
+// Runs lane `number`, then the fresh ones of its warp: the loop that a kernel without barriers spends its
+// time in. When a lane waits, other fibers run others of the warp meanwhile.
+void block::run_lanes(unsigned number) {
   warp& in = warps_[number / 32];
-  const std::uint32_t bit = 1U << number % 32;
-  in.fresh &= ~bit;
-  lanes_[number].stop = {};
-  make_current(number);
   std::exception_ptr thrown;
   try {
-    kernel_.call(kernel_.bound);
-    if (at_barrier_ > 0) throw left_behind(number);
+    for (;;) {
+      in.fresh &= ~(1U << number % 32);
+      make_current(number);
+      kernel_.call(kernel_.bound);
+      if (at_barrier_ > 0) throw left_behind(number);
+      leave(in, number);
+      if (in.fresh == 0) return;
+      number = number / 32 * 32 + first_of(in.fresh);
+    }
   } catch (const cancelled&) {
   } catch (...) {
     thrown = std::current_exception();
   }
-  in.left |= bit;
-  if (left_++ == 0) first_to_leave_ = number;
+  leave(in, number);
   if (thrown && !failure_) cancel(thrown);
+}
+
+void block::leave(warp& in, unsigned number) {
+  in.left |= 1U << number % 32;
+  if (left_++ == 0) first_to_leave_ = number;
 }
 
 // Drops the lanes that have not begun, and makes the others go on, to find out in wait().
@@ -115,22 +126,15 @@ void block::cancel(std::exception_ptr why) {
   for (warp& each : warps_) each = {each.there, 0, each.there & ~each.fresh & ~each.left, 0, each.left};
 }
 
-// The next lane that can run, of the warp that ran last if there is one.
+// The next lane that can run, of the warp that ran last if it has one.
 unsigned block::choose() {
   for (std::size_t tried = 0; tried < turns_.size(); ++tried) {
     const warp& in = warps_[turns_[turn_]];
-    if (const std::uint32_t able = in.fresh | in.ready; able != 0) {
-      const unsigned after_first = std::countr_zero(std::rotr(able, static_cast<int>(first_lane_)));
-      return turns_[turn_] * 32 + (first_lane_ + after_first) % 32;
-    }
+    if (in.fresh != 0) return turns_[turn_] * 32 + first_of(in.fresh);
+    if (in.ready != 0) return turns_[turn_] * 32 + first_of(in.ready);
     turn_ = turn_ + 1 < turns_.size() ? turn_ + 1 : 0;
   }
   return none;
-}
-
-void block::make_current(unsigned number) {
-  current.lane = number;
-  threadIdx = place_[number];
 }
 
 void block::go_on_with(unsigned number) {
@@ -157,7 +161,7 @@ void block::wait_for_all(site at) {
   lanes_[me].stop = at;
   if (at_barrier_ == 0) barrier_lane_ = me;
   if (left_ > 0 || !(at == lanes_[barrier_lane_].stop)) throw closed_barrier(me);
-  if (++at_barrier_ < lanes_.size()) return wait(me);
+  if (++at_barrier_ < count_) return wait(me);
   at_barrier_ = 0;
   current.barrier_passed = ++current.now;
   for (warp& each : warps_) each.ready = each.there;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -62,12 +63,21 @@ class block {
 
   void begin(uint3 index);
   void serve();
-  void run_lane(unsigned number);
+  void run_lanes(unsigned number);
+  void leave(warp& in, unsigned number);
   void cancel(std::exception_ptr why);
 
   unsigned choose();
   bool is_fresh(unsigned number) const { return (warps_[number / 32].fresh >> (number % 32) & 1U) != 0; }
-  void make_current(unsigned number);
+  /// The place of the first lane to run of a warp's `lanes`, which are not none.
+  unsigned first_of(std::uint32_t lanes) const {
+    const int after_first = std::countr_zero(std::rotr(lanes, static_cast<int>(first_lane_)));
+    return (first_lane_ + static_cast<unsigned>(after_first)) % 32;
+  }
+  void make_current(unsigned number) {
+    current.lane = number;
+    threadIdx = place_[number];
+  }
   void go_on_with(unsigned number);
   void wait(unsigned number);
 
@@ -83,6 +93,7 @@ class block {
 
   const bound_kernel& kernel_;
   std::uint64_t order_;
+  unsigned count_;            // of lanes
   std::vector<uint3> place_;  // threadIdx of each lane
   std::vector<lane> lanes_;
   std::vector<warp> warps_;

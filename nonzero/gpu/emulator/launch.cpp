@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
-#include <string>
+#include <exception>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -21,8 +23,6 @@ constexpr dim3 longest_block{1024, 1024, 64};
 
 // Each lane that waits takes a stack, and each stack two of the 65,530 mappings that Linux allows a process.
 constexpr std::uint64_t most_stacks = 8192;
-// Few enough blocks that a failed launch ends soon; several, so that fibers serve more than one.
-constexpr std::uint64_t most_blocks_at_once = 64;
 
 std::uint64_t volume(dim3 size) { return std::uint64_t{size.x} * size.y * size.z; }
 
@@ -56,20 +56,33 @@ uint3 index_of(std::uint64_t number, dim3 grid) {
 
 }  // namespace
 
+// Blocks are handed out in order, so the lowest that fails is always found, whatever the number of threads.
 void run_blocks(const bound_kernel& kernel, const launch_options& options) {
   check(kernel);
   const std::uint64_t blocks = volume(kernel.shape.grid);
-  const std::uint64_t threads =
-      std::min<std::uint64_t>(thread_count(options.threads), most_stacks / volume(kernel.shape.block));
-  const std::uint64_t at_once = std::clamp<std::uint64_t>(blocks / (threads * 8), 1, most_blocks_at_once);
-  const std::uint64_t tasks = (blocks - 1) / at_once + 1;
-  parallel_tasks(static_cast<std::int64_t>(tasks), static_cast<int>(threads), [&](std::int64_t task) {
+  const auto workers =
+      static_cast<int>(std::min<std::uint64_t>({static_cast<std::uint64_t>(thread_count(options.threads)),
+                                                most_stacks / volume(kernel.shape.block), blocks}));
+  std::atomic<std::uint64_t> next{0};
+  std::mutex failure_mutex;
+  std::uint64_t failed = blocks;
+  std::exception_ptr failure;
+  parallel_tasks(workers, workers, [&](std::int64_t) {
     block runner(kernel, options.order);
-    const std::uint64_t first = static_cast<std::uint64_t>(task) * at_once;
-    for (std::uint64_t i = first; i < std::min(first + at_once, blocks); ++i) {
-      runner.run(index_of(in_order(options.order, blocks, i), kernel.shape.grid));
+    for (std::uint64_t i; (i = next.fetch_add(1)) < blocks;) {
+      try {
+        runner.run(index_of(in_order(options.order, blocks, i), kernel.shape.grid));
+      } catch (...) {
+        next = blocks;
+        const std::lock_guard lock(failure_mutex);
+        if (i < failed) {
+          failed = i;
+          failure = std::current_exception();
+        }
+      }
     }
   });
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace nz::emulator

@@ -63,7 +63,7 @@ TEST(Emulator, FindsExtremesAtomically) {
 }
 
 template <class T> __global__ void pass_on(T* held, T* got) {
-  got[my_number()] = atomicExch(held, static_cast<T>(my_number() + 1));
+  got[my_number()] = atomicExch(held, static_cast<T>(my_number()) + 1);
 }
 
 template <class T> void exchange_all() {

@@ -55,13 +55,10 @@ TEST(Emulator, ReportsABarrierThatOnlySomeLanesReach) {
 
 TEST(Emulator, ReportsLanesAtDifferentBarriers) {
   const auto body = [](unsigned i) {
-    if (i < 64) {
 #line 1011
-      __syncthreads();
-    } else {
+    if (i < 64) __syncthreads();
 #line 1012
-      __syncthreads();
-    }
+    if (i >= 64) __syncthreads();
   };
   EXPECT_EQ(failure(65, body),
             about("(64,0,0) waits at __syncthreads at failures_test.cpp:1012, but lane (0,0,0) "
@@ -105,7 +102,7 @@ TEST(Emulator, ReportsAMaskThatNamesALaneAtABarrier) {
 #line 1033
     if (i != 7) __syncthreads();
   };
-  EXPECT_EQ(failure(64, body),
+  EXPECT_EQ(failure(32, body),
             about("(0,0,0) calls __shfl_down_sync with mask 0xffffffff at failures_test.cpp:1032 "
                   "and waits for lane (7,0,0), which waits at __syncthreads at "
                   "failures_test.cpp:1031"));
@@ -235,9 +232,8 @@ TEST(Emulator, ReportsSharedMemoryReadWithNoBarrierSinceItsWrite) {
 #line 1121
     __syncthreads();
     cell[i] = 2;
-    __syncwarp();  // orders a warp, but not its neighbour
 #line 1122
-    if (i < 32) __syncwarp();
+    __syncwarp();  // orders a warp, but not its neighbour
     if (i < 32) sink = cell[i + 32];
   };
   EXPECT_EQ(failure(64, across),

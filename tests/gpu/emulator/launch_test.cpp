@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -84,6 +84,7 @@ TEST(Emulator, RunsLaunchesOfSeveralUserThreadsAtOnce) {
   std::vector<std::vector<int>> filled(4, std::vector<int>(64 * 64));
   {
     std::vector<std::jthread> users;
+    users.reserve(4);
     for (int user = 0; user < 4; ++user) {
       users.emplace_back([&filled, user] {
         for (int value = 0; value <= 20 + user; ++value) {

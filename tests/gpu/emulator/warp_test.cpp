@@ -16,7 +16,7 @@ constexpr unsigned all = 0xffffffff;
 
 // What each lane of a warp gets when lane i brings 100 + i. Each result is what CUDA's guide defines.
 template <class T, class Shuffle> __global__ void shuffle_once(T* got, Shuffle shuffle) {
-  got[threadIdx.x] = shuffle(static_cast<T>(100 + threadIdx.x));
+  got[threadIdx.x] = shuffle(100 + static_cast<T>(threadIdx.x));
 }
 
 template <class Shuffle> std::vector<int> shuffled(Shuffle shuffle) {

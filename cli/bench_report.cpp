@@ -1,0 +1,242 @@
+#include "bench_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "checking.hpp"
+#include "output.hpp"
+#include "table.hpp"
+#include "terminal.hpp"
+
+namespace nz::cli {
+namespace {
+
+/// Three digits, as a table needs them: 0.123, 1.23, 12.3, 1234.
+std::string three_digits(double value) {
+  const int decimals = value < 0.9995 ? 3 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 999.5e-6) return three_digits(seconds * 1e6) + " µs";
+  if (seconds < 0.9995) return three_digits(seconds * 1e3) + " ms";
+  return three_digits(seconds) + " s";
+}
+
+std::string rate_text(double bytes_per_second) { return three_digits(bytes_per_second * 1e-9); }
+
+/// Half the range of the middle half, in percent of the median.
+std::string spread_text(const timing& time) {
+  return time.seconds > 0 ? fmt::format("{:.1f} %", 50 * (time.high - time.low) / time.seconds) : "–";
+}
+
+std::string count_text(double count) {
+  return count < 1e6 ? grouped(static_cast<std::int64_t>(count)) : fmt::format("{:.1e}", count);
+}
+
+std::string cache_text(const bench_matrix& matrix, const device& on) {
+  const std::uint64_t cache = on.cache_bytes();
+  const std::string takes = format_bytes(matrix.compulsory_bytes) + " with x and y";
+  if (cache == 0 || on.kind() == device_kind::emulator) return takes;
+  if (matrix.compulsory_bytes <= cache)
+    return fmt::format("{}: fits in the {} cache, so the figures are the cache's", takes,
+                       format_bytes(cache));
+  return fmt::format("{}: {:.1f} times the {} cache", takes,
+                     static_cast<double>(matrix.compulsory_bytes) / static_cast<double>(cache),
+                     format_bytes(cache));
+}
+
+/// The fastest that `accepts`; null where there is none.
+template <class Accepts> const bench_result* fastest(const bench_matrix& matrix, Accepts accepts) {
+  const bench_result* best = nullptr;
+  for (const bench_result& r : matrix.results)
+    if (r.is_timed() && accepts(r) && (best == nullptr || r.time.seconds < best->time.seconds)) best = &r;
+  return best;
+}
+
+/// The table of one matrix, in which columns can be left out.
+class result_table {
+ public:
+  result_table(const bench_matrix& matrix, const bench_setting& setting)
+      : matrix_(matrix),
+        setting_(setting),
+        fastest_(fastest(matrix, [](const bench_result&) { return true; })),
+        fastest_of_ours_(fastest(matrix, [](const bench_result& r) { return !r.kernel->is_peer; })) {
+    for (const bench_result& r : matrix.results) has_baseline_ |= r.kernel->name == setting.baseline;
+  }
+
+  /// Without the first `left_out` of those columns that can be spared.
+  table make(int left_out) const {
+    std::vector<table::column> columns;
+    for (const cell& c : cells_of(nullptr, left_out)) columns.push_back({c.text, c.align});
+    table out(std::move(columns));
+    bool among_peers = false;
+    for (const bench_result& r : matrix_.results) {
+      if (r.kernel->is_peer && !among_peers) out.add({faint("others' kernels, to compare with:")});
+      among_peers = r.kernel->is_peer;
+      std::vector<std::string> row;
+      for (const cell& c : cells_of(&r, left_out)) row.push_back(is_fast(r) ? bold(c.text) : c.text);
+      if (!r.is_timed()) row.resize(left_out >= 2 ? 1 : 2);  // the name, and the format where there is room
+      if (!r.is_timed()) row.push_back(untimed_text(r));
+      out.add(std::move(row));
+    }
+    return out;
+  }
+
+  static constexpr int most_left_out = 4;
+
+ private:
+  struct cell {
+    std::string text;
+    table::side align;
+  };
+
+  bool is_fast(const bench_result& r) const { return &r == fastest_ || &r == fastest_of_ours_; }
+
+  std::string untimed_text(const bench_result& r) const {
+    if (r.is_refused()) return refusal_text(r.refusal, r.is_too_large, setting_.budget);
+    if (!r.failure.empty()) return red("FAILED") + ": " + r.failure;
+    return fmt::format("{}, {:.3g} times the error bound: not timed", red("WRONG"),
+                       static_cast<double>(r.error));
+  }
+
+  std::string note(const bench_result& r) const {
+    return &r == fastest_ ? "fastest" : &r == fastest_of_ours_ ? "fastest of ours" : "";
+  }
+
+  std::string pays_text(const bench_result& r) const {
+    if (r.kernel->name == setting_.baseline) return "base";
+    const std::optional<double> multiplies = matrix_.pays_after(r, setting_.baseline);
+    return !multiplies ? "–" : *multiplies == 0 ? "at once" : count_text(*multiplies);
+  }
+
+  /// A row of the table, or its titles where r is null.
+  std::vector<cell> cells_of(const bench_result* r, int left_out) const {
+    std::vector<cell> out;
+    const auto add = [&](bool is_wanted, const char* title, auto value,
+                         table::side align = table::side::right) {
+      if (is_wanted) out.push_back({r == nullptr ? title : value(), align});
+    };
+    const double rate = r == nullptr ? 0 : matrix_.bytes_per_second(*r);
+    add(
+        true, "kernel", [&] { return std::string(r->kernel->name); }, table::side::left);
+    add(
+        left_out < 2, "format", [&] { return std::string(r->kernel->format); }, table::side::left);
+    add(left_out < 3, "error/bound", [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
+    add(true, "time", [&] { return time_text(r->time.seconds); });
+    add(left_out < 4, "±", [&] { return spread_text(r->time); });
+    add(true, "GFLOP/s", [&] { return three_digits(matrix_.gigaflops(*r)); });
+    add(true, "GB/s", [&] { return rate_text(rate); });
+    add(true, "ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling); });
+    add(true, "convert", [&] { return time_text(r->prepare_seconds); });
+    add(has_baseline_, "pays after", [&] { return pays_text(*r); });
+    add(
+        left_out < 1, "", [&] { return note(*r); }, table::side::left);
+    return out;
+  }
+
+  const bench_matrix& matrix_;
+  const bench_setting& setting_;
+  const bench_result* fastest_;
+  const bench_result* fastest_of_ours_;
+  bool has_baseline_ = false;
+};
+
+}  // namespace
+
+double bench_matrix::gigaflops(const bench_result& r) const {
+  return r.is_timed() ? 2e-9 * static_cast<double>(entries) / r.time.seconds : 0;
+}
+
+double bench_matrix::bytes_per_second(const bench_result& r) const {
+  return r.is_timed() ? static_cast<double>(compulsory_bytes) / r.time.seconds : 0;
+}
+
+const bench_result* bench_matrix::find_baseline(std::string_view baseline) const {
+  for (const bench_result& r : results)
+    if (r.kernel->name == baseline && r.is_timed()) return &r;
+  return nullptr;
+}
+
+std::optional<double> bench_matrix::pays_after(const bench_result& r, std::string_view baseline) const {
+  const bench_result* const base = find_baseline(baseline);
+  if (base == nullptr || base == &r || !r.is_timed()) return std::nullopt;
+  const double gained = base->time.seconds - r.time.seconds;
+  if (!(gained > 0)) return std::nullopt;
+  return std::max(0.0, std::ceil((r.prepare_seconds - base->prepare_seconds) / gained));
+}
+
+std::string setting_text(const bench_setting& setting) {
+  const bool is_emulated = setting.on->kind() == device_kind::emulator;
+  return fmt::format("{}  {}\n  copies {} GB/s, read and written: the ceiling{}\n",
+                     bold(name_of(setting.on->kind())), setting.on->description(), rate_text(setting.ceiling),
+                     is_emulated ? "; times here say nothing of a card's" : "");
+}
+
+std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting) {
+  const std::string title =
+      fmt::format("{}  {}, {} entries, {}\n  {}\n", bold(matrix.name), shape_text(matrix.rows, matrix.cols),
+                  grouped(matrix.entries), matrix.precision, cache_text(matrix, *setting.on));
+  const result_table rows(matrix, setting);
+  table made = rows.make(0);
+  if (is_terminal(STDOUT_FILENO)) {
+    const int room = terminal_size(STDOUT_FILENO).columns;
+    for (int out = 1; out <= result_table::most_left_out && made.width() > room; ++out) made = rows.make(out);
+  }
+  return title + made.text();
+}
+
+nlohmann::ordered_json as_json(const bench_setting& setting) {
+  return {{"version", NONZERO_VERSION},
+          {"device",
+           {{"name", name_of(setting.on->kind())},
+            {"description", setting.on->description()},
+            {"cache_bytes", setting.on->cache_bytes()},
+            {"memory_bytes", setting.on->memory_bytes()}}},
+          {"copy_bytes_per_second", setting.ceiling},
+          {"baseline", setting.baseline},
+          {"padding_budget", setting.budget.times_csr},
+          {"seconds_per_kernel", setting.seconds},
+          {"matrices", nlohmann::ordered_json::array()}};
+}
+
+nlohmann::ordered_json as_json(const bench_matrix& matrix, const bench_setting& setting) {
+  nlohmann::ordered_json out = {{"matrix", matrix.name},
+                                {"precision", matrix.precision},
+                                {"rows", matrix.rows},
+                                {"cols", matrix.cols},
+                                {"entries", matrix.entries},
+                                {"compulsory_bytes", matrix.compulsory_bytes},
+                                {"fits_in_cache", matrix.compulsory_bytes <= setting.on->cache_bytes()},
+                                {"results", nlohmann::ordered_json::array()}};
+  for (const bench_result& r : matrix.results) {
+    nlohmann::ordered_json row = {
+        {"kernel", r.kernel->name},  {"format", r.kernel->format},
+        {"peer", r.kernel->is_peer}, {"verdict", r.is_refused() ? "refused" : r.is_wrong() ? "wrong" : "ok"},
+        {"bytes", r.size.bytes},     {"padding_bytes", r.size.padding_bytes}};
+    if (r.is_refused() || !r.failure.empty())
+      row["why"] = r.is_refused() ? r.refusal : r.failure;
+    else
+      row["error_in_bounds"] = static_cast<double>(r.error);
+    if (r.is_timed()) {
+      const std::optional<double> pays = matrix.pays_after(r, setting.baseline);
+      row["seconds"] = r.time.seconds;
+      row["low_quartile"] = r.time.low;
+      row["high_quartile"] = r.time.high;
+      row["samples"] = r.time.samples;
+      row["calls_per_sample"] = r.time.calls_per_sample;
+      row["gflops"] = matrix.gigaflops(r);
+      row["bytes_per_second"] = matrix.bytes_per_second(r);
+      row["part_of_ceiling"] = matrix.bytes_per_second(r) / setting.ceiling;
+      row["prepare_seconds"] = r.prepare_seconds;
+      row["pays_after"] = pays ? nlohmann::ordered_json(*pays) : nlohmann::ordered_json(nullptr);
+    }
+    out["results"].push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace nz::cli

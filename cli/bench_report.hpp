@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <nonzero/plan/kernels.hpp>
+#include <nonzero/plan/measure.hpp>
+
+namespace nz::cli {
+
+/// What `nz bench` found of one kernel on one matrix.
+struct bench_result {
+  const kernel_row* kernel = nullptr;
+  footprint size = {};
+  std::string refusal;        // why the kernel cannot be had; empty: it can
+  bool is_too_large = false;  // refused because its format would be mostly padding
+  std::string failure;        // what went wrong when it ran; empty: nothing
+  long double error = 0;      // the largest, in units of the bound; right when <= 1
+  double prepare_seconds = 0;
+  timing time;  // only of what is right
+
+  bool is_refused() const { return !refusal.empty(); }
+  bool is_wrong() const { return !failure.empty() || !(error <= 1); }  // NaN is wrong too
+  bool is_timed() const { return !is_refused() && !is_wrong(); }
+};
+
+/// What was measured on, and what to compare with.
+struct bench_setting {
+  std::shared_ptr<device> on;
+  double ceiling = 0;         // bytes per second, read and written
+  std::string_view baseline;  // the kernel that a conversion has to pay for itself against
+  padding_budget budget;
+  double seconds = 0;  // for each kernel
+};
+
+struct bench_matrix {
+  std::string name;
+  const char* precision = "";
+  index rows = 0, cols = 0;
+  offset entries = 0;
+  std::uint64_t compulsory_bytes = 0;
+  std::vector<bench_result> results;  // peers last
+
+  double gigaflops(const bench_result& r) const;
+  double bytes_per_second(const bench_result& r) const;
+  /// After how many multiplies the kernel's conversion has paid for itself: 0 where it takes no longer than
+  /// the baseline's. None where it never does, for the baseline itself, and where there is none.
+  std::optional<double> pays_after(const bench_result& r, std::string_view baseline) const;
+
+ private:
+  const bench_result* find_baseline(std::string_view baseline) const;
+};
+
+/// The line above all tables.
+std::string setting_text(const bench_setting& setting);
+/// Title and table of one matrix; with fewer columns where the terminal is narrow.
+std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting);
+
+nlohmann::ordered_json as_json(const bench_setting& setting);
+nlohmann::ordered_json as_json(const bench_matrix& matrix, const bench_setting& setting);
+
+}  // namespace nz::cli

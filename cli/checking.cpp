@@ -1,0 +1,101 @@
+#include "checking.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <random>
+
+#include "format_cost.hpp"
+#include "terminal.hpp"
+
+namespace nz::cli {
+namespace {
+
+struct factors {
+  double alpha, beta;
+};
+constexpr factors pairs_of_factors[] = {{1, 0}, {2, -1}, {-0.5, 0.25}};
+
+/// Evenly spread over (-1, 1), the same on every machine.
+template <class V> std::vector<V> random_vector(index length, std::mt19937_64& source) {
+  std::vector<V> out(static_cast<std::size_t>(length));
+  for (V& value : out) value = static_cast<V>(std::ldexp(static_cast<double>(source() >> 11), -52) - 1);
+  return out;
+}
+
+/// What the matrix would have taken, and whether that is why it was refused.
+template <class V>
+void explain_refusal(const kernel_row& kernel, const csr<V>& a, padding_budget budget, ready_matrix<V>& out) {
+  for (const format_row& format : formats())
+    if (format.name == kernel.format) {
+      const format_cost cost = find_cost(format, a, budget);
+      out.size = cost.size;
+      out.is_too_large = cost.refusal.has_value();
+    }
+}
+
+}  // namespace
+
+template <class V> trials_of_matrix<V> make_trials(const csr<V>& a, int pairs) {
+  std::mt19937_64 source(1);
+  trials_of_matrix<V> out{random_vector<V>(a.cols, source), {}};
+  for (const factors& f : std::span(pairs_of_factors).first(static_cast<std::size_t>(pairs))) {
+    const auto alpha = static_cast<V>(f.alpha), beta = static_cast<V>(f.beta);
+    std::vector<V> y = random_vector<V>(a.rows, source);
+    if (beta == V{0}) std::fill(y.begin(), y.end(), std::numeric_limits<V>::quiet_NaN());
+    auto exact = reference::multiply_exactly<V>(alpha, a, out.x, beta, y);
+    out.trials.push_back({alpha, beta, std::move(y), std::move(exact)});
+  }
+  return out;
+}
+
+template <class V>
+ready_matrix<V> make_ready(const kernel_row& kernel, const csr<V>& a, const std::vector<V>& x,
+                           const prepare_options& options) {
+  using clock = std::chrono::steady_clock;
+  ready_matrix<V> out;
+  try {
+    const auto start = clock::now();
+    auto prepared = kernel.prepare(a, options);
+    out.prepare_seconds = std::chrono::duration<double>(clock::now() - start).count();
+    out.size = prepared->storage();
+    out.x = vector<V>(prepared->where(), x);
+    out.y = vector<V>(prepared->where(), static_cast<std::size_t>(a.rows));
+    out.prepared = std::move(prepared);
+  } catch (const unsupported& e) {
+    out.refusal = e.what();
+    explain_refusal(kernel, a, options.budget, out);
+  } catch (const device_error& e) {
+    out.refusal = e.what();
+  } catch (const std::bad_alloc&) {
+    out.refusal = "out of memory";
+  }
+  return out;
+}
+
+template <class V> long double largest_error(ready_matrix<V>& ready, const std::vector<trial<V>>& trials) {
+  long double largest = 0;
+  for (const trial<V>& t : trials) {
+    ready.y.copy_from(t.y);
+    ready.prepared->multiply(t.alpha, ready.x, t.beta, ready.y);
+    largest = std::max(largest, reference::largest_error<V>(t.exact, ready.y.to_host()));
+  }
+  return largest;
+}
+
+std::string refusal_text(const std::string& refusal, bool is_too_large, padding_budget budget) {
+  return is_too_large ? refusal_text(budget) : yellow("refused: ") + refusal;
+}
+
+template trials_of_matrix<float> make_trials(const csr<float>&, int);
+template trials_of_matrix<double> make_trials(const csr<double>&, int);
+template ready_matrix<float> make_ready(const kernel_row&, const csr<float>&, const std::vector<float>&,
+                                        const prepare_options&);
+template ready_matrix<double> make_ready(const kernel_row&, const csr<double>&, const std::vector<double>&,
+                                         const prepare_options&);
+template long double largest_error(ready_matrix<float>&, const std::vector<trial<float>>&);
+template long double largest_error(ready_matrix<double>&, const std::vector<trial<double>>&);
+
+}  // namespace nz::cli

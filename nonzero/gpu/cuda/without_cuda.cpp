@@ -6,7 +6,8 @@ namespace {
 
 [[noreturn]] void refuse() {
   throw unsupported(
-      "this nonzero was built without CUDA: install the CUDA toolkit, so that CMake finds nvcc, and build again");
+      "this nonzero was built without CUDA: install the CUDA toolkit, so that CMake finds nvcc, and build "
+      "again");
 }
 
 }  // namespace

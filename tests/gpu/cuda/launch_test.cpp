@@ -21,8 +21,9 @@ template <class Error> std::string message_of(const auto& body) {
 
 TEST_F(LaunchOnCard, ThatFailsNamesTheKernelAndCudasReason) {
   nz::cuda_queue queue(*on, {});
-  EXPECT_EQ(message_of<nz::device_error>([&] { queue.launch("no_kernel", 1, 32, no_kernel, 1); }),
-            "CUDA: launching no_kernel: invalid device function");
+  const std::string message =
+      message_of<nz::device_error>([&] { queue.launch("no_kernel", 1, 32, no_kernel, 1); });
+  EXPECT_EQ(message.find("CUDA: launching no_kernel: invalid"), 0U) << message;
   EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "a later call would find it";
 }
 

@@ -1,7 +1,5 @@
-#include <new>
 #include <utility>
 
-#include <nonzero/core/errors.hpp>
 #include <nonzero/gpu/emulator/fibers_internal.hpp>
 #include <nonzero/gpu/emulator/sanitizer_internal.hpp>
 #include <nonzero/gpu/emulator/stacks_internal.hpp>
@@ -27,19 +25,15 @@ fibers::fiber& fibers::take_idle() {
     idle_.pop_back();
     return found;
   }
-  try {
-    if (idle_.capacity() <= all_.size()) idle_.reserve(2 * all_.size() + 32);
-    fiber made;
-    auto stack = take_stack();
-    made.stack_bottom = static_cast<char*>(stack.sp) - stack.size;
-    made.stack_bytes = stack.size;
-    made.rest = boost::context::fiber(
-        std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack), stack_giver(),
-        [this](boost::context::fiber&& from) { return begin(std::move(from)); });
-    return all_.emplace_back(std::move(made));
-  } catch (const std::bad_alloc&) {
-    throw device_error("the emulator has no memory for another lane's stack; use fewer threads");
-  }
+  if (idle_.capacity() <= all_.size()) idle_.reserve(2 * all_.size() + 32);
+  fiber made;
+  auto stack = take_stack();
+  made.stack_bottom = static_cast<char*>(stack.sp) - stack.size;
+  made.stack_bytes = stack.size;
+  made.rest = boost::context::fiber(std::allocator_arg,
+                                    boost::context::preallocated(stack.sp, stack.size, stack), stack_giver(),
+                                    [this](boost::context::fiber&& from) { return begin(std::move(from)); });
+  return all_.emplace_back(std::move(made));
 }
 
 void fibers::go_on(fiber& next) {

@@ -5,12 +5,14 @@
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/types.hpp>
+#include <nonzero/core/vector.hpp>
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
 #include <nonzero/formats/tjds.hpp>
+#include <nonzero/gpu/cuda/device.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/io/matrix_market.hpp>
 #include <nonzero/io/npz.hpp>

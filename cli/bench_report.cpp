@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "checking.hpp"
 #include "output.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
@@ -97,8 +96,7 @@ class result_table {
   bool is_fast(const bench_result& r) const { return &r == fastest_ || &r == fastest_of_ours_; }
 
   std::string untimed_text(const bench_result& r) const {
-    if (r.is_refused()) return refusal_text(r.refusal, r.is_too_large, setting_.budget);
-    if (!r.failure.empty()) return red("FAILED") + ": " + r.failure;
+    if (r.is_refused() || !r.failure.empty()) return verdict_text(r, setting_.budget);
     return fmt::format("{}, {:.3g} times the error bound: not timed", red("WRONG"),
                        static_cast<double>(r.error));
   }
@@ -166,6 +164,7 @@ std::optional<double> bench_matrix::pays_after(const bench_result& r, std::strin
   if (base == nullptr || base == &r || !r.is_timed()) return std::nullopt;
   const double gained = base->time.seconds - r.time.seconds;
   if (!(gained > 0)) return std::nullopt;
+  if (r.kernel->format == base->kernel->format && !r.kernel->is_peer) return 0;  // their difference is noise
   return std::max(0.0, std::ceil((r.prepare_seconds - base->prepare_seconds) / gained));
 }
 
@@ -213,10 +212,9 @@ nlohmann::ordered_json as_json(const bench_matrix& matrix, const bench_setting& 
                                 {"fits_in_cache", matrix.compulsory_bytes <= setting.on->cache_bytes()},
                                 {"results", nlohmann::ordered_json::array()}};
   for (const bench_result& r : matrix.results) {
-    nlohmann::ordered_json row = {
-        {"kernel", r.kernel->name},  {"format", r.kernel->format},
-        {"peer", r.kernel->is_peer}, {"verdict", r.is_refused() ? "refused" : r.is_wrong() ? "wrong" : "ok"},
-        {"bytes", r.size.bytes},     {"padding_bytes", r.size.padding_bytes}};
+    nlohmann::ordered_json row = {{"kernel", r.kernel->name},  {"format", r.kernel->format},
+                                  {"peer", r.kernel->is_peer}, {"verdict", r.verdict()},
+                                  {"bytes", r.size.bytes},     {"padding_bytes", r.size.padding_bytes}};
     if (r.is_refused() || !r.failure.empty())
       row["why"] = r.is_refused() ? r.refusal : r.failure;
     else

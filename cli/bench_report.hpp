@@ -9,22 +9,15 @@
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/plan/measure.hpp>
 
+#include "checking.hpp"
+
 namespace nz::cli {
 
 /// What `nz bench` found of one kernel on one matrix.
-struct bench_result {
-  const kernel_row* kernel = nullptr;
-  footprint size = {};
-  std::string refusal;        // why the kernel cannot be had; empty: it can
-  bool is_too_large = false;  // refused because its format would be mostly padding
-  std::string failure;        // what went wrong when it ran; empty: nothing
-  long double error = 0;      // the largest, in units of the bound; right when <= 1
-  double prepare_seconds = 0;
+struct bench_result : outcome {
   timing time;  // only of what is right
 
-  bool is_refused() const { return !refusal.empty(); }
-  bool is_wrong() const { return !failure.empty() || !(error <= 1); }  // NaN is wrong too
-  bool is_timed() const { return !is_refused() && !is_wrong(); }
+  bool is_timed() const { return is_right(); }
 };
 
 /// What was measured on, and what to compare with.
@@ -47,7 +40,8 @@ struct bench_matrix {
   double gigaflops(const bench_result& r) const;
   double bytes_per_second(const bench_result& r) const;
   /// After how many multiplies the kernel's conversion has paid for itself: 0 where it takes no longer than
-  /// the baseline's. None where it never does, for the baseline itself, and where there is none.
+  /// the baseline's, or is the same. None where it never does, for the baseline itself, and where there is
+  /// none.
   std::optional<double> pays_after(const bench_result& r, std::string_view baseline) const;
 
  private:

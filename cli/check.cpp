@@ -30,38 +30,11 @@ struct check_options {
   bool json = false;
 };
 
-/// What one kernel made of one matrix.
-struct result {
-  const kernel_row* kernel = nullptr;
-  footprint size = {};
-  long double error = 0;      // the largest, in units of the bound; right when <= 1
-  std::string refusal;        // why the kernel cannot be had; empty: it can
-  bool is_too_large = false;  // refused because its format would be mostly padding
-
-  bool is_refused() const { return !refusal.empty(); }
-  bool is_wrong() const { return !(error <= 1); }  // NaN is wrong too
-  const char* verdict() const { return is_refused() ? "refused" : is_wrong() ? "wrong" : "ok"; }
-};
-
 struct tally {
   int results = 0, wrong = 0, refused = 0;
 };
 
-template <class V>
-result check_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_matrix<V>& against,
-                    const prepare_options& options) {
-  ready_matrix<V> ready = make_ready(kernel, a, against.x, options);
-  result out{&kernel, ready.size, 0, ready.refusal, ready.is_too_large};
-  if (!out.is_refused()) out.error = largest_error(ready, against.trials);
-  return out;
-}
-
-std::string verdict_text(const result& r, padding_budget budget) {
-  if (r.is_refused()) return refusal_text(r.refusal, r.is_too_large, budget);
-  return r.is_wrong() ? red("WRONG") : green("ok");
-}
-
-std::string result_text(const std::vector<result>& results, offset entries, padding_budget budget) {
+std::string result_text(const std::vector<outcome>& results, offset entries, padding_budget budget) {
   table out({{"kernel"},
              {"on"},
              {"format"},
@@ -70,26 +43,27 @@ std::string result_text(const std::vector<result>& results, offset entries, padd
              {"padding", table::side::right},
              {"error/bound", table::side::right},
              {""}});
-  for (const result& r : results) {
+  for (const outcome& r : results) {
     out.add({std::string(r.kernel->name), std::string(name_of(r.kernel->runs_on)),
              std::string(r.kernel->format), format_bytes(r.size.bytes), per_entry_text(r.size, entries),
-             padding_text(r.size), r.is_refused() ? "–" : fmt::format("{:.3f}", static_cast<double>(r.error)),
+             padding_text(r.size),
+             r.is_refused() || !r.failure.empty() ? "–" : fmt::format("{:.3f}", static_cast<double>(r.error)),
              verdict_text(r, budget)});
   }
   return out.text();
 }
 
-ordered_json as_json(const std::vector<result>& results) {
+ordered_json as_json(const std::vector<outcome>& results) {
   ordered_json out = ordered_json::array();
-  for (const result& r : results) {
+  for (const outcome& r : results) {
     ordered_json row = {{"kernel", r.kernel->name},
                         {"device", name_of(r.kernel->runs_on)},
                         {"format", r.kernel->format},
                         {"verdict", r.verdict()}};
     row["bytes"] = r.size.bytes;
     row["padding_bytes"] = r.size.padding_bytes;
-    if (r.is_refused())
-      row["why"] = r.refusal;
+    if (r.is_refused() || !r.failure.empty())
+      row["why"] = r.is_refused() ? r.refusal : r.failure;
     else
       row["error_in_bounds"] = static_cast<double>(r.error);
     out.push_back(std::move(row));
@@ -117,11 +91,14 @@ template <class V>
 void check_matrix(const std::string& name, const check_options& options, ordered_json& json, tally& total) {
   const csr<V> a = load<V>(name).matrix;
   const trials_of_matrix<V> against = make_trials(a, 3);
-  std::vector<result> results;
+  std::vector<outcome> results;
   progress_bar bar("checking " + name);
   for (const auto& [kernel, on] : kernels_on(options.device)) {
     bar.show(static_cast<double>(&kernel - kernels().data()) / static_cast<double>(kernels().size()));
-    results.push_back(check_kernel(kernel, a, against, {.budget = options.budget, .on = on}));
+    const prepare_options how{.budget = options.budget, .on = on};
+    results.push_back(try_kernel<V>(
+        kernel, a, against, options.budget, [&, &row = kernel] { return make_ready(row, a, against.x, how); },
+        [](ready_matrix<V>&) {}));
     ++total.results;
     total.wrong += results.back().is_wrong();
     total.refused += results.back().is_refused();
@@ -142,23 +119,23 @@ void check_matrix(const std::string& name, const check_options& options, ordered
 }
 
 void run(const check_options& options) {
+  require_stdin_once("check", options.matrices, options.precision);
   ordered_json json = ordered_json::array();
   tally total;
   for (const std::string& name : options.matrices) {
-    if (name == "-" && options.precision == "both")
-      throw usage_error("check: standard input can be read only once: choose --precision float or double");
     if (options.precision != "double") check_matrix<float>(name, options, json, total);
     if (options.precision != "float") check_matrix<double>(name, options, json, total);
   }
   if (options.json)
     print_json(json);
-  else if (total.wrong == 0)
+  else if (total.wrong == 0 && total.results > total.refused)
     print(fmt::format("{} results, all within the error bound of the exact product{}\n",
                       total.results - total.refused,
                       total.refused > 0 ? fmt::format("; {} refused", total.refused) : ""));
   if (total.wrong > 0)
     throw failed_run(
         fmt::format("check: {} of {} results are wrong", total.wrong, total.results - total.refused));
+  if (total.results == total.refused) throw failed_run("check: every kernel refused, so nothing was checked");
 }
 
 }  // namespace

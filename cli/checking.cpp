@@ -26,14 +26,24 @@ template <class V> std::vector<V> random_vector(index length, std::mt19937_64& s
 }
 
 /// What the matrix would have taken, and whether that is why it was refused.
-template <class V>
-void explain_refusal(const kernel_row& kernel, const csr<V>& a, padding_budget budget, ready_matrix<V>& out) {
+template <class V> void explain_refusal(const csr<V>& a, padding_budget budget, outcome& out) {
   for (const format_row& format : formats())
-    if (format.name == kernel.format) {
+    if (format.name == out.kernel->format) {
       const format_cost cost = find_cost(format, a, budget);
       out.size = cost.size;
       out.is_too_large = cost.refusal.has_value();
     }
+}
+
+/// The largest error of all trials, in units of the bound: right when <= 1.
+template <class V> long double largest_error(ready_matrix<V>& ready, const std::vector<trial<V>>& trials) {
+  long double largest = 0;
+  for (const trial<V>& t : trials) {
+    ready.y.copy_from(t.y);
+    ready.prepared->multiply(t.alpha, ready.x, t.beta, ready.y);
+    largest = std::max(largest, reference::largest_error<V>(t.exact, ready.y.to_host()));
+  }
+  return largest;
 }
 
 }  // namespace
@@ -56,37 +66,45 @@ ready_matrix<V> make_ready(const kernel_row& kernel, const csr<V>& a, const std:
                            const prepare_options& options) {
   using clock = std::chrono::steady_clock;
   ready_matrix<V> out;
+  const auto start = clock::now();
+  out.prepared = kernel.prepare(a, options);
+  out.prepare_seconds = std::chrono::duration<double>(clock::now() - start).count();
+  out.x = vector<V>(out.prepared->where(), x);
+  out.y = vector<V>(out.prepared->where(), static_cast<std::size_t>(a.rows));
+  return out;
+}
+
+const char* outcome::verdict() const {
+  return is_refused() ? "refused" : !failure.empty() ? "failed" : is_wrong() ? "wrong" : "ok";
+}
+
+template <class V>
+outcome try_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_matrix<V>& against,
+                   padding_budget budget, const std::function<ready_matrix<V>()>& make,
+                   const std::function<void(ready_matrix<V>&)>& then) {
+  outcome out;
+  out.kernel = &kernel;
   try {
-    const auto start = clock::now();
-    auto prepared = kernel.prepare(a, options);
-    out.prepare_seconds = std::chrono::duration<double>(clock::now() - start).count();
-    out.size = prepared->storage();
-    out.x = vector<V>(prepared->where(), x);
-    out.y = vector<V>(prepared->where(), static_cast<std::size_t>(a.rows));
-    out.prepared = std::move(prepared);
+    ready_matrix<V> ready = make();
+    out.size = ready.prepared->storage();
+    out.prepare_seconds = ready.prepare_seconds;
+    out.error = largest_error(ready, against.trials);
+    if (out.is_right()) then(ready);
   } catch (const unsupported& e) {
     out.refusal = e.what();
-    explain_refusal(kernel, a, options.budget, out);
-  } catch (const device_error& e) {
-    out.refusal = e.what();
+    explain_refusal(a, budget, out);
+  } catch (const error& e) {
+    out.failure = e.what();
   } catch (const std::bad_alloc&) {
-    out.refusal = "out of memory";
+    out.failure = "out of memory";
   }
   return out;
 }
 
-template <class V> long double largest_error(ready_matrix<V>& ready, const std::vector<trial<V>>& trials) {
-  long double largest = 0;
-  for (const trial<V>& t : trials) {
-    ready.y.copy_from(t.y);
-    ready.prepared->multiply(t.alpha, ready.x, t.beta, ready.y);
-    largest = std::max(largest, reference::largest_error<V>(t.exact, ready.y.to_host()));
-  }
-  return largest;
-}
-
-std::string refusal_text(const std::string& refusal, bool is_too_large, padding_budget budget) {
-  return is_too_large ? refusal_text(budget) : yellow("refused: ") + refusal;
+std::string verdict_text(const outcome& of, padding_budget budget) {
+  if (of.is_refused()) return of.is_too_large ? refusal_text(budget) : yellow("refused: ") + of.refusal;
+  if (!of.failure.empty()) return red("FAILED: ") + of.failure;
+  return of.is_wrong() ? red("WRONG") : green("ok");
 }
 
 template trials_of_matrix<float> make_trials(const csr<float>&, int);
@@ -95,7 +113,11 @@ template ready_matrix<float> make_ready(const kernel_row&, const csr<float>&, co
                                         const prepare_options&);
 template ready_matrix<double> make_ready(const kernel_row&, const csr<double>&, const std::vector<double>&,
                                          const prepare_options&);
-template long double largest_error(ready_matrix<float>&, const std::vector<trial<float>>&);
-template long double largest_error(ready_matrix<double>&, const std::vector<trial<double>>&);
+template outcome try_kernel(const kernel_row&, const csr<float>&, const trials_of_matrix<float>&,
+                            padding_budget, const std::function<ready_matrix<float>()>&,
+                            const std::function<void(ready_matrix<float>&)>&);
+template outcome try_kernel(const kernel_row&, const csr<double>&, const trials_of_matrix<double>&,
+                            padding_budget, const std::function<ready_matrix<double>()>&,
+                            const std::function<void(ready_matrix<double>&)>&);
 
 }  // namespace nz::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,25 +28,42 @@ template <class V> struct trials_of_matrix {
 /// The trials' factors are the first `pairs` of (1, 0), (2, -1) and (-0.5, 0.25).
 template <class V> trials_of_matrix<V> make_trials(const csr<V>& a, int pairs);
 
-/// A matrix converted and placed for a kernel, with x and y beside it; or why that cannot be had.
+/// A matrix converted and placed for a kernel, with x and y beside it.
 template <class V> struct ready_matrix {
-  std::unique_ptr<prepared_matrix<V>> prepared;  // null: refused
+  std::unique_ptr<prepared_matrix<V>> prepared;
   vector<V> x, y;
-  footprint size = {};
   double prepare_seconds = 0;
-  std::string refusal;        // why the kernel cannot be had; empty: it can
-  bool is_too_large = false;  // refused because its format would be mostly padding
 };
 
-/// Refused where `prepare` throws `unsupported`, or where the device or the host is out of memory.
 template <class V>
 ready_matrix<V> make_ready(const kernel_row& kernel, const csr<V>& a, const std::vector<V>& x,
                            const prepare_options& options);
 
-/// The largest error of all trials, in units of the bound: right when <= 1.
-template <class V> long double largest_error(ready_matrix<V>& ready, const std::vector<trial<V>>& trials);
+/// What became of one kernel on one matrix.
+struct outcome {
+  const kernel_row* kernel = nullptr;
+  footprint size = {};
+  std::string refusal;        // why the kernel cannot be had; empty: it can
+  bool is_too_large = false;  // refused because its format would be mostly padding
+  std::string failure;        // what went wrong, out of memory say; empty: nothing
+  long double error = 0;      // the largest, in units of the bound; right when <= 1
+  double prepare_seconds = 0;
 
-/// The table's cell for a kernel that was refused.
-std::string refusal_text(const std::string& refusal, bool is_too_large, padding_budget budget);
+  bool is_refused() const { return !refusal.empty(); }
+  bool is_wrong() const { return !failure.empty() || !(error <= 1); }  // NaN is wrong too
+  bool is_right() const { return !is_refused() && !is_wrong(); }
+  /// "ok", "refused", "failed" or "wrong".
+  const char* verdict() const;
+};
+
+/// Makes the matrix ready by `make`, checks all trials and, if they are right, calls `then`. Whatever those
+/// throw is part of the outcome: `unsupported` is a refusal, anything else a failure.
+template <class V>
+outcome try_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_matrix<V>& against,
+                   padding_budget budget, const std::function<ready_matrix<V>()>& make,
+                   const std::function<void(ready_matrix<V>&)>& then);
+
+/// The table's cell for an outcome: "ok", or why not.
+std::string verdict_text(const outcome& of, padding_budget budget);
 
 }  // namespace nz::cli

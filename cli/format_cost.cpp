@@ -1,7 +1,10 @@
 #include "format_cost.hpp"
 
+#include <limits>
+
 #include <fmt/format.h>
 
+#include "number_option.hpp"
 #include "terminal.hpp"
 
 namespace nz::cli {
@@ -25,7 +28,7 @@ void add_budget_option(CLI::App& command, padding_budget& budget) {
   command
       .add_option("--padding-budget", budget.times_csr,
                   "How much padding a format may add, in times the bytes of csr (4)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_between(0, std::numeric_limits<double>::infinity()))
       ->option_text("X");
 }
 

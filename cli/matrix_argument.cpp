@@ -1,5 +1,6 @@
 #include "matrix_argument.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -64,6 +65,13 @@ template <class V> loaded_matrix<V> load(const std::string& name) {
   } catch (const error& e) {
     throw usage_error(e.what());
   }
+}
+
+void require_stdin_once(const char* command, const std::vector<std::string>& matrices,
+                        const std::string& precision) {
+  const auto times = std::count(matrices.begin(), matrices.end(), "-");
+  if (times > 1 || (times == 1 && precision == "both"))
+    throw usage_error(fmt::format("{}: standard input can be read only once", command));
 }
 
 std::string input_path(const std::string& name) { return name == "-" ? "/dev/stdin" : name; }

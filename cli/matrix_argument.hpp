@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -33,6 +34,10 @@ template <class V> loaded_matrix<V> load(const std::string& name);
 
 /// Throws `parse_error` unless `name` is a file that is there, or starts as a generator does.
 void require_known(const std::string& name);
+
+/// Throws `usage_error` where standard input would be read twice: by two matrices, or for both precisions.
+void require_stdin_once(const char* command, const std::vector<std::string>& matrices,
+                        const std::string& precision);
 
 /// A path to open for `name`, which may be "-" for standard input or output.
 std::string input_path(const std::string& name);

@@ -99,6 +99,11 @@ std::string formula(const multiply_options& options) {
   return out;
 }
 
+/// " on cuda"; nothing for the CPU, where everything else runs too.
+std::string place_text(const kernel_row& kernel) {
+  return kernel.runs_on == device_kind::cpu ? "" : fmt::format(" on {}", name_of(kernel.runs_on));
+}
+
 template <class V>
 void print_summary(const multiply_options& options, const kernel_row& kernel, const csr<V>& a,
                    std::span<const V> y) {
@@ -120,9 +125,9 @@ void print_summary(const multiply_options& options, const kernel_row& kernel, co
                        {"norm_2", s.norm_2},
                        {"norm_max", s.norm_max},
                        {"first", std::vector<V>(first.begin(), first.end())}});
-  print(fmt::format("{}  {} of {}, {} entries; x {}; {}\n", formula(options), options.matrix.name,
+  print(fmt::format("{}  {} of {}, {} entries; x {}; {}{}\n", formula(options), options.matrix.name,
                     shape_text(a.rows, a.cols), grouped(a.nnz()), options.x.empty() ? "all ones" : options.x,
-                    options.kernel));
+                    options.kernel, place_text(kernel)));
   print(fmt::format("  sum       {:.10g}\n  |y|_1     {:.10g}\n  |y|_2     {:.10g}\n  |y|_max   {:.10g}\n",
                     s.sum, s.norm_1, s.norm_2, s.norm_max));
   print(fmt::format("  y         {:.6g}{}\n", fmt::join(first, "  "), y.size() > entries_shown ? "  …" : ""));
@@ -141,9 +146,9 @@ template <class V> void run_in(const multiply_options& options, const kernel_row
   const std::chrono::duration<double, std::milli> converting = ready - start,
                                                   multiplying = clock::now() - ready;
   if (options.verbose)
-    std::fputs(fmt::format("nz: {} ({}): {}, converted in {:.3g} ms, multiplied in {:.3g} ms\n", kernel.name,
-                           kernel.format, format_bytes(prepared->storage().bytes), converting.count(),
-                           multiplying.count())
+    std::fputs(fmt::format("nz: {}{} ({}): {}, converted in {:.3g} ms, multiplied in {:.3g} ms\n",
+                           kernel.name, place_text(kernel), kernel.format,
+                           format_bytes(prepared->storage().bytes), converting.count(), multiplying.count())
                    .c_str(),
                stderr);
   if (!options.out.empty()) write_vector<V>(output_path(options.out), y);

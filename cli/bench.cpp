@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <nonzero/gpu/cuda/device.hpp>
 #include <nonzero/io/output_file.hpp>
 
 #include "bench_report.hpp"
@@ -38,7 +37,8 @@ struct bench_options {
 
 std::shared_ptr<device> chosen_device(const std::string& name) {
   if (!name.empty()) return find_device(name);
-  return cuda_devices().empty() ? cpu_device() : cuda_device();
+  const auto all = devices();  // the cards come after the CPU
+  return all[1]->kind() == device_kind::cuda ? all[1] : all[0];
 }
 
 /// In the table's order, with the peers behind ours.

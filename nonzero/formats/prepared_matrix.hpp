@@ -9,8 +9,9 @@
 namespace nz {
 
 /// A matrix made ready for one kernel: converted to its format, and placed where it runs.
-/// One multiply at a time: a kernel may keep a counter beside the matrix. Multiplies in one stream, or on one
-/// host thread with host vectors, follow each other; prepare twice to have two at once.
+/// One multiply at a time: a kernel may keep a counter beside the matrix. Multiplies in one stream follow
+/// each other; those with vectors of the host are in the default stream, which does not wait for a
+/// cuda_stream. Prepare twice to have two at once.
 template <class V> class prepared_matrix {
  public:
   virtual ~prepared_matrix() = default;
@@ -23,7 +24,8 @@ template <class V> class prepared_matrix {
   void multiply(V alpha, std::span<const V> x, V beta, std::span<V> y) const;
 
   /// The same with vectors on where(), in a stream. On a GPU it returns before the work is done; it allocates
-  /// nothing and waits for nothing, so that it can be captured in a graph.
+  /// nothing and waits for nothing, so that it can be captured in a graph. The first multiply loads the
+  /// kernel's code: do one before capturing. Matrix, x and y must outlive what is under way, and the graph.
   void multiply(V alpha, const vector<V>& x, V beta, vector<V>& y, stream in = {}) const;
 
   /// What the converted matrix takes.

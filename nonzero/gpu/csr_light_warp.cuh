@@ -39,9 +39,12 @@ struct csr_light_warp_launch {
   template <class Queue, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const placed<V, Offset>& a, const V* x, V* y, Epilogue finish) {
     with_lanes(lanes_for(a.rows, a.nnz), [&](auto lanes) {
-      queue.launch("csr_light_warp", resident_blocks(queue, blocks_for(std::int64_t{lanes.value} * a.rows)),
-                   threads_per_block, csr_light_warp_kernel<lanes.value, V, Offset, Epilogue>, a.rows,
-                   a.row_begin.data(), a.col.data(), a.val.data(), x, y, a.counters.data(), finish);
+      const std::int64_t blocks = resident_blocks(queue, blocks_for(std::int64_t{lanes.value} * a.rows));
+      launch_with_counters(a.counters, [&](unsigned* counters) {
+        queue.launch("csr_light_warp", blocks, threads_per_block,
+                     csr_light_warp_kernel<lanes.value, V, Offset, Epilogue>, a.rows, a.row_begin.data(),
+                     a.col.data(), a.val.data(), x, y, counters, finish);
+      });
     });
   }
 };

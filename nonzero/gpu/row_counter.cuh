@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nonzero/core/vector.hpp>
+
 namespace nz::gpu {
 
 /// Sets the counter of rows back to 0 when the last block is done with it, so that the next multiply needs no
@@ -12,6 +14,18 @@ __device__ inline void leave_row_counter(unsigned* counters) {
   // atomicInc wraps to 0 past its limit, so the count of blocks sets itself back.
   const bool is_last_block = atomicInc(&counters[1], gridDim.x - 1) == gridDim.x - 1;
   if (is_last_block) atomicExch(&counters[0], 0U);
+}
+
+/// Launches a kernel that hands out rows. One that fails halfway, as only the emulator's can, has not set its
+/// counters back: the next multiply must not begin where it stopped.
+template <class Launch> void launch_with_counters(vector<unsigned>& counters, Launch launch) {
+  try {
+    launch(counters.data());
+  } catch (...) {
+    constexpr unsigned zeros[2] = {0, 0};
+    if (counters.where()->is_host()) counters.copy_from(zeros);
+    throw;
+  }
 }
 
 /// How many blocks to start for `blocks` of work that is handed out while they run: what the card can hold.

@@ -13,6 +13,15 @@
 namespace nz {
 namespace {
 
+/// How many cards can be used; none where the driver fails, which whoever asks for one by name is told.
+int usable_cards() {
+  try {
+    return static_cast<int>(cuda_devices().size());
+  } catch (const device_error&) {
+    return 0;
+  }
+}
+
 template <class Accepts> std::string names_of(Accepts accepts) {
   std::vector<std::string_view> names;
   for (const kernel_row& kernel : kernels())
@@ -37,7 +46,7 @@ const kernel_row& find_kernel(std::string_view name) {
   for (const kernel_row& kernel : kernels()) {
     if (kernel.name != name) continue;
     found = &kernel;
-    if (kernel.runs_on != device_kind::cuda || !cuda_devices().empty()) return kernel;
+    if (kernel.runs_on != device_kind::cuda || usable_cards() > 0) return kernel;
   }
   if (found != nullptr) return *found;  // a peer that runs on a card only, and there is none
   throw unsupported(fmt::format("there is no kernel '{}'; there are {}", name,
@@ -46,7 +55,7 @@ const kernel_row& find_kernel(std::string_view name) {
 
 std::vector<std::shared_ptr<device>> devices() {
   std::vector<std::shared_ptr<device>> all{cpu_device()};
-  const int cards = static_cast<int>(cuda_devices().size());
+  const int cards = usable_cards();
   for (int number = 0; number < cards; ++number) all.push_back(cuda_device(number));
   all.push_back(emulator_device());
   return all;

@@ -1,3 +1,4 @@
+#include <string>
 #include <vector>
 
 #include <nonzero/gpu/cuda/device.hpp>
@@ -26,6 +27,9 @@ template <class V, class Format> class serial final : public prepared_matrix<V> 
 /// Turns a conversion, called with a CSR matrix and a budget, into a table's prepare function.
 template <class V, auto Convert>
 std::unique_ptr<prepared_matrix<V>> prepare_serial(const csr<V>& a, const prepare_options& options) {
+  if (options.on && options.on->kind() != device_kind::cpu)
+    throw device_error("a kernel for the device 'cpu' cannot run on '" +
+                       std::string(name_of(options.on->kind())) + "'");
   auto converted = Convert(a, options.budget);
   return std::make_unique<serial<V, decltype(converted)>>(a.rows, a.cols, std::move(converted));
 }

@@ -34,7 +34,7 @@ const kernel_row& find_kernel(std::string_view name, device_kind runs_on);
 /// The same where it runs best: on the CPU, else on the card if there is one, else in the emulator.
 const kernel_row& find_kernel(std::string_view name);
 
-/// Every device there is: the CPU, then the cards, then the emulator.
+/// Every device there is: the CPU, then the cards, then the emulator. A driver that fails has no cards.
 std::vector<std::shared_ptr<device>> devices();
 
 /// The device of that name: "cpu", "emulator", "cuda", or "cuda:1" for the second card. Throws `unsupported`

@@ -18,7 +18,8 @@ struct timing {
 };
 
 struct measure_options {
-  /// How long to go on sampling. It takes longer where a few samples do, and up to a tenth more to warm up.
+  /// How long to go on sampling; not more than 0: as short as it can be. It takes longer where a few samples
+  /// do, and up to a tenth more to warm up.
   double budget_seconds = 0.5;
 };
 

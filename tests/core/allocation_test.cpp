@@ -104,6 +104,32 @@ TEST(FailedAllocations, LeakNothingWhenGeneratingAndConverting) {
   }
 }
 
+// A kernel that hands out rows keeps count of them beside the matrix.
+TEST(FailedAllocations, InAMultiplyLeaveTheNextOneRight) {
+  const auto a = nz::generate::rmat<double>(9, 4);
+  const std::vector<double> x(a.cols, 1);
+  std::vector<double> expected(a.rows), y(a.rows);
+  nz::find_kernel("csr_serial").prepare(a)->multiply(1, x, 0, expected);
+  for (const nz::kernel_row& kernel : nz::kernels()) {
+    if (kernel.runs_on != nz::device_kind::emulator) continue;
+    const auto ready = kernel.prepare(a, {.budget = {1e9}});
+    long failures = 0;
+    for (long n = 0; n < 200; ++n) {
+      allocations_left = n;
+      try {
+        ready->multiply(1, x, 0, y);
+      } catch (const std::bad_alloc&) {
+        ++failures;
+      }
+      allocations_left = never;
+      ready->multiply(1, x, 0, y);
+      for (nz::index i = 0; i < a.rows; ++i)
+        ASSERT_NEAR(y[i], expected[i], 1e-9) << kernel.name << ", row " << i << ", allocation " << n;
+    }
+    EXPECT_GT(failures, 0) << kernel.name;
+  }
+}
+
 TEST(FailedAllocations, LeakNothingAndLeaveNoFileWhenWriting) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / ("nonzero-alloc-" + std::to_string(::getpid()));

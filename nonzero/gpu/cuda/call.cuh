@@ -8,11 +8,16 @@
 
 namespace nz {
 
-/// Throws `device_error` with the CUDA call that failed and CUDA's message.
-inline void require_success(cudaError_t status, const std::string& call) {
+/// Throws `device_error` with the CUDA call that failed, what it was about, and CUDA's message.
+inline void require_success(cudaError_t status, const char* call, const std::string& about) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // reported here, so no later call must find it
-  throw device_error("CUDA: " + call + ": " + cudaGetErrorString(status));
+  throw device_error(std::string("CUDA: ") + call + about + ": " + cudaGetErrorString(status));
+}
+
+/// The same, and makes no string where all is well: every launch passes here.
+inline void require_success(cudaError_t status, const char* call, const char* about = "") {
+  if (status != cudaSuccess) require_success(status, call, std::string(about));
 }
 
 /// Makes a device the current one of this thread, and the one before it current again.

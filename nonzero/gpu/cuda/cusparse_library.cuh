@@ -33,9 +33,9 @@ const cusparse_library& cusparse();
 
 /// Throws with the cuSPARSE call that failed and its message: `unsupported` where cuSPARSE says that it does
 /// not support what it was asked for, else `device_error`.
-inline void require_success(cusparseStatus_t status, const std::string& call) {
+inline void require_success(cusparseStatus_t status, const char* call) {
   if (status == CUSPARSE_STATUS_SUCCESS) return;
-  const std::string message = "cuSPARSE: " + call + ": " + cusparse().error_string(status);
+  const std::string message = std::string("cuSPARSE: ") + call + ": " + cusparse().error_string(status);
   if (status == CUSPARSE_STATUS_NOT_SUPPORTED) throw unsupported(message);
   throw device_error(message);
 }

@@ -74,10 +74,11 @@ void* gpu_card::allocate(std::size_t bytes) {
   if (status == cudaErrorMemoryAllocation) {
     std::size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
-    require_success(status, "cudaMalloc of " + format_bytes(bytes) + " with " + format_bytes(free) + " of " +
-                                format_bytes(total) + " free");
+    require_success(status, "cudaMalloc",
+                    " of " + format_bytes(bytes) + " with " + format_bytes(free) + " of " +
+                        format_bytes(total) + " free");
   }
-  require_success(status, "cudaMalloc of " + format_bytes(bytes));
+  require_success(status, "cudaMalloc");
   return memory;
 }
 

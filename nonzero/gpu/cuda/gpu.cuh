@@ -53,7 +53,7 @@ class cuda_queue {
     shape.blockDim = dim3(static_cast<unsigned>(threads));
     shape.stream = in_;
     const cudaError_t status = cudaLaunchKernelEx(&shape, kernel, static_cast<Params>(args)...);
-    require_success(status, std::string("launching ") + name);
+    require_success(status, "launching ", name);
   }
 
  private:

@@ -1,0 +1,124 @@
+#include <cli/bench_report.hpp>
+#include <cli/checking.hpp>
+#include <gtest/gtest.h>
+
+#include <nonzero/io/generate.hpp>
+
+// Kernels that no table has: what nz check and nz bench make of one that is wrong, fails or refuses.
+namespace {
+
+using nz::cli::outcome;
+using nz::cli::ready_matrix;
+
+enum class kind { right, wrong_in_one_row, reads_y, fails, out_of_memory, refuses };
+
+template <kind Kind> class planted final : public nz::prepared_matrix<double> {
+ public:
+  explicit planted(const nz::csr<double>& a)
+      : prepared_matrix(a.rows, a.cols, nz::cpu_device()), right_(nz::find_kernel("csr_serial").prepare(a)) {}
+  nz::footprint storage() const override { return {1, 0}; }
+
+ private:
+  void run(double alpha, const double* x, double beta, double* y, nz::stream) const override {
+    if (Kind == kind::fails) throw nz::device_error("the card is gone");
+    if (Kind == kind::reads_y && beta == 0) y[0] *= 1;  // keeps its NaN
+    const double y0 = y[0];
+    right_->multiply(alpha, std::span(x, static_cast<std::size_t>(cols())), beta,
+                     std::span(y, static_cast<std::size_t>(rows())));
+    if (Kind == kind::wrong_in_one_row) y[rows() - 1] += 1e-6;
+    if (Kind == kind::reads_y && beta == 0) y[0] = y0 * 0 + y[0];
+  }
+  std::unique_ptr<prepared_matrix<double>> right_;
+};
+
+template <kind Kind>
+std::unique_ptr<nz::prepared_matrix<double>> prepare(const nz::csr<double>& a, const nz::prepare_options&) {
+  if (Kind == kind::refuses) throw nz::unsupported("not for this matrix");
+  if (Kind == kind::out_of_memory) throw std::bad_alloc();
+  return std::make_unique<planted<Kind>>(a);
+}
+
+template <kind Kind>
+constexpr nz::kernel_row row{"planted",    "csr",   nz::device_kind::cpu, true, false,
+                             "for a test", nullptr, prepare<Kind>};
+
+struct tried {
+  outcome what;
+  bool was_right_enough_to_time = false;
+};
+
+template <kind Kind> tried try_planted() {
+  const auto a = nz::generate::poisson_2d<double>(20, 20);
+  const auto against = nz::cli::make_trials(a, 3);
+  tried out;
+  out.what = nz::cli::try_kernel<double>(
+      row<Kind>, a, against, {}, [&] { return nz::cli::make_ready(row<Kind>, a, against.x, {}); },
+      [&](ready_matrix<double>&) { out.was_right_enough_to_time = true; });
+  return out;
+}
+
+TEST(Checking, TimesOnlyWhatIsRight) {
+  EXPECT_TRUE(try_planted<kind::right>().was_right_enough_to_time);
+  EXPECT_FALSE(try_planted<kind::wrong_in_one_row>().was_right_enough_to_time);
+  EXPECT_FALSE(try_planted<kind::reads_y>().was_right_enough_to_time);
+  EXPECT_FALSE(try_planted<kind::fails>().was_right_enough_to_time);
+  EXPECT_FALSE(try_planted<kind::out_of_memory>().was_right_enough_to_time);
+  EXPECT_FALSE(try_planted<kind::refuses>().was_right_enough_to_time);
+}
+
+TEST(Checking, TellsWrongFromFailedFromRefused) {
+  EXPECT_STREQ(try_planted<kind::right>().what.verdict(), "ok");
+  EXPECT_STREQ(try_planted<kind::wrong_in_one_row>().what.verdict(), "wrong");
+  EXPECT_STREQ(try_planted<kind::reads_y>().what.verdict(), "wrong");
+  EXPECT_STREQ(try_planted<kind::fails>().what.verdict(), "failed");
+  EXPECT_STREQ(try_planted<kind::out_of_memory>().what.verdict(), "failed");
+  EXPECT_STREQ(try_planted<kind::refuses>().what.verdict(), "refused");
+}
+
+TEST(Checking, CountsAFailureAsWrongAndARefusalNot) {
+  EXPECT_TRUE(try_planted<kind::wrong_in_one_row>().what.is_wrong());
+  EXPECT_TRUE(try_planted<kind::fails>().what.is_wrong());
+  EXPECT_FALSE(try_planted<kind::refuses>().what.is_wrong());
+}
+
+TEST(BenchReport, SaysWhyAKernelWasNotTimed) {
+  nz::cli::bench_matrix matrix{"planted", "double", 400, 400, 1920, 30000, {}};
+  const auto add = [&](const outcome& what) {
+    nz::cli::bench_result result;
+    static_cast<outcome&>(result) = what;
+    matrix.results.push_back(result);
+  };
+  add(try_planted<kind::wrong_in_one_row>().what);
+  add(try_planted<kind::fails>().what);
+  add(try_planted<kind::refuses>().what);
+  const nz::cli::bench_setting setting{nz::cpu_device(), 1e9, "csr_serial", {}, 0.1};
+  const std::string text = nz::cli::matrix_text(matrix, setting);
+  EXPECT_NE(text.find("WRONG, "), std::string::npos) << text;
+  EXPECT_NE(text.find("not timed"), std::string::npos) << text;
+  EXPECT_NE(text.find("FAILED: the card is gone"), std::string::npos) << text;
+  EXPECT_NE(text.find("refused: not for this matrix"), std::string::npos) << text;
+  for (const auto& json : nz::cli::as_json(matrix, setting)["results"])
+    EXPECT_FALSE(json.contains("seconds"));
+}
+
+TEST(BenchReport, SaysAfterHowManyMultipliesAConversionHasPaid) {
+  nz::cli::bench_matrix matrix{"m", "double", 1, 1, 1, 1, {}};
+  const auto add = [&](const char* kernel, double seconds, double prepare_seconds) {
+    nz::cli::bench_result result;
+    result.kernel = &nz::find_kernel(kernel);
+    result.time.seconds = seconds;
+    result.prepare_seconds = prepare_seconds;
+    matrix.results.push_back(result);
+  };
+  add("csr_serial", 3.0, 10.0);
+  add("ell_serial", 1.0, 15.0);  // 5 more to convert, 2 won each time
+  add("hyb_serial", 4.0, 10.0);  // slower
+  add("coo_serial", 2.0, 9.0);   // faster, and sooner ready
+  const auto pays = [&](int i) { return matrix.pays_after(matrix.results[i], "csr_serial"); };
+  EXPECT_EQ(pays(0), std::nullopt);
+  EXPECT_EQ(pays(1), 3.0);
+  EXPECT_EQ(pays(2), std::nullopt);
+  EXPECT_EQ(pays(3), 0.0);
+}
+
+}  // namespace

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+
+#include <nonzero/gpu/threads.cuh>
+
 namespace nz::gpu {
 
 /// Sets the counter of rows back to 0 when the last block is done with it, so that the next multiply needs no

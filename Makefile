@@ -25,7 +25,7 @@ compiled = if grep -q tests/gpu/cuda/ build/release/compile_commands.json; then 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test format check check-format check-tidy check-includes check-headers sanitize fuzz bench cuda \
-  gpu-test gpu-sanitize install clean dependencies dependencies-checks
+  gpu-test gpu-sanitize install clean card dependencies dependencies-checks
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,11 +52,13 @@ check-format: dependencies-checks ## C++ is laid out as .clang-format says
 check-includes: ## includes follow the arrows of docs/architecture.md
 	@.ci/check-includes
 
-check-headers: dependencies ## every header compiles alone
+check-headers: dependencies ## every header compiles alone, those of GPU kernels as the emulator sees them
 	@$(call configure,release)
 	@$(call build,release,--target all_verify_interface_header_sets)
 	@git ls-files '*_internal.hpp' 'cli/*.hpp' 'tests/*.hpp' 'fuzz/*.hpp' 'bench/*.hpp' | \
 	  xargs -r -P$(JOBS) -n1 g++ -std=c++20 -w -fsyntax-only -I. -x c++
+	@printf '%s\n' nonzero/gpu/*.cuh | \
+	  xargs -P$(JOBS) -n1 g++ -std=c++20 -w -fsyntax-only -I. -include nonzero/gpu/emulator/language_internal.hpp -x c++
 
 check-tidy: dependencies-checks ## clang-tidy finds nothing
 	@$(call configure,release)
@@ -82,12 +84,12 @@ cuda: dependencies ## build with what runs on NVIDIA GPUs
 	@$(call configure,cuda)
 	@$(call build,cuda)
 
-gpu-test: dependencies ## build with CUDA and test every kernel on the card; LARGE=1: past 2^31 nonzeros too
+gpu-test: card dependencies ## build with CUDA and test every kernel on the card; LARGE=1: past 2^31 nonzeros too
 	@$(call configure,cuda)
 	@$(call build,cuda,--target nonzero_tests)
 	@.ci/gpu-test build/cuda/tests/nonzero_tests $(if $(filter 1,$(LARGE)),large)
 
-gpu-sanitize: dependencies ## run our kernels on the card under compute-sanitizer's four tools
+gpu-sanitize: card dependencies ## run our kernels on the card under compute-sanitizer's four tools
 	@$(call configure,cuda)
 	@$(call build,cuda,--target nonzero_tests)
 	@.ci/gpu-sanitize build/cuda/tests/nonzero_tests
@@ -99,6 +101,11 @@ install: dependencies ## install library, headers, CMake package and nz under PR
 
 clean: ## remove all that was built
 	@rm -rf build
+
+# Said before minutes of building, not after. WSL has no such file, but an nvidia-smi.
+card:
+	@nvidia-smi -L >/dev/null 2>&1 || [ -e /dev/nvidiactl ] || \
+	  { echo "This machine has no NVIDIA GPU, or no driver for it: there is nothing to test on."; exit 1; }
 
 dependencies:
 	@$(dependencies)

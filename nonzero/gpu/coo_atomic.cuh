@@ -1,22 +1,23 @@
 #pragma once
 
+#include <cstdint>
+
 #include <nonzero/core/epilogue.hpp>
-#include <nonzero/gpu/placed.hpp>
+#include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/scale.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
-/// y = beta * y. The COO kernels add to y what they find, so y must hold its share before they start.
-template <class V> __global__ void scale_kernel(index rows, V beta, V* __restrict__ y) {
-  const std::int64_t row = thread_in_grid();
-  if (row < rows) y[row] = beta == V{0} ? V{0} : beta * y[row];
-}
-
 // A thread per entry, which adds its product to y with an atomic.
-// Good: nothing but simplicity; it is the measure of what atomics cost.  Bad: long rows (all their threads
-// queue for one address). The order of additions, and with it the last bits of y, differ from run to run.
+// Good: simplicity; it is the measure of what atomics cost. At up to 3 nonzeros per row as fast as
+// coo_segmented.  Bad: long rows, all of whose threads queue for one address: 34 times coo_segmented's time
+// with rows of 3 million. The order of additions, and with it the last bits of y, differ from run to run.
+// alpha is applied to each product before the row's sum is whole: huge values may overflow that cancel in
+// CSR.
 // Traffic: 16 bytes per nonzero in double, plus the gather of x and an atomic per nonzero on y, which is
-// written once more before, to hold beta * y: an extra launch.   Source: ECE 408 L19.
+// written once more before, to hold beta * y: an extra launch.
+// Source: ECE 408 L19.
 template <class V>
 __global__ void coo_atomic_kernel(offset nnz, const index* __restrict__ row, const index* __restrict__ col,
                                   const V* __restrict__ val, V alpha, const V* __restrict__ x, V* y) {

@@ -1,16 +1,23 @@
 #pragma once
 
-#include <nonzero/gpu/coo_atomic.cuh>
+#include <nonzero/core/epilogue.hpp>
+#include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/scale.cuh>
+#include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
 // Each warp walks its own stretch of the entries, 32 at a time. In each step it adds up neighbours of the
 // same row (a segmented scan by shuffles); where a row ends, its sum goes to y by one atomic. A row that goes
-// on in the next step is carried over. Good: any row lengths: the work per warp is the same whatever the
-// matrix.  Bad: 10 shuffles for every 32 entries, and the row numbers to read. Rows that end in several warps
-// are added in any order, so the last bits may differ from run to run. Traffic: 16 bytes per nonzero in
-// double, plus the gather of x and an atomic per row and warp; y is written once more before, to hold beta *
-// y: an extra launch.   Source: Bell & Garland 2008, §4.4; Sengupta et al. 2007.
+// on in the next step is carried over.
+// Good: any row lengths, since the work per warp is the same whatever the matrix: on an H200 the fastest of
+// ours on power-law graphs.  Bad: 13 shuffles for every 32 entries (two in each of five steps of the scan,
+// three for what is carried), and the row numbers to read: on short, even rows half of csr_scalar's speed.
+// Rows that span several warps are added in any order, so the last bits may differ from run to run; alpha is
+// applied to each part before the row's sum is whole, so that huge values may overflow that cancel in CSR.
+// Traffic: 16 bytes per nonzero in double, plus the gather of x and an atomic per row and warp; y is written
+// once more before, to hold beta * y: an extra launch.
+// Source: Bell & Garland 2008, §4.4; Sengupta et al. 2007.
 template <class V>
 __global__ void coo_segmented_kernel(offset nnz, offset entries_per_warp, const index* __restrict__ row,
                                      const index* __restrict__ col, const V* __restrict__ val, V alpha,

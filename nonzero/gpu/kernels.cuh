@@ -1,5 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <nonzero/core/epilogue.hpp>
+#include <nonzero/core/errors.hpp>
+#include <nonzero/formats/kernel_row.hpp>
 #include <nonzero/gpu/coo_atomic.cuh>
 #include <nonzero/gpu/coo_segmented.cuh>
 #include <nonzero/gpu/csr_cached.cuh>

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+
 #include <nonzero/core/vector.hpp>
+#include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 

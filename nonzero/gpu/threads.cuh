@@ -36,7 +36,7 @@ inline std::int64_t blocks_for(std::int64_t count) {
   return (count + threads_per_block - 1) / threads_per_block;
 }
 
-/// The power of two that a row of mean length keeps busy: 2 to 32.
+/// The smallest power of two, 2 to 32, that is at least the mean row length; 32 for longer rows.
 inline int lanes_for(std::int64_t rows, std::int64_t nnz) {
   int lanes = 2;
   while (lanes < 32 && lanes * rows < nnz) lanes *= 2;

@@ -1,4 +1,4 @@
-"""Feeds .ci/check-includes small trees and expects every broken arrow, and nothing else, to be reported."""
+"""Feeds .ci/check-includes small trees and expects every broken rule, and nothing else, to be reported."""
 
 import pathlib
 import subprocess
@@ -13,12 +13,19 @@ RIGHT = [
     ("nonzero/io/read.cpp", "<nonzero/core/threads.hpp>"),
     ("nonzero/io/read.cpp", "<vector>"),
     ("nonzero/io/read.cpp", '"scan.hpp"'),
-    ("nonzero/plan/kernels.cpp", "<nonzero/gpu/csr_vector.cuh>"),
+    ("nonzero/gpu/csr_vector.cuh", "<nonzero/gpu/threads.cuh>"),
+    ("nonzero/gpu/emulator/kernels.cpp", "<nonzero/gpu/csr_vector.cuh>"),
+    ("nonzero/gpu/emulator/launch_internal.hpp", "<nonzero/gpu/emulator/grid_internal.hpp>"),
+    ("nonzero/gpu/cuda/csr_kernels.cu", "<nonzero/gpu/cuda/kernels_internal.hpp>"),
+    ("nonzero/io/assemble.cpp", "<nonzero/formats/invariants_internal.hpp>"),
     ("nonzero/plan/kernels.cpp", "<nonzero/cpu/csr_rows.hpp>"),
     ("nonzero/gpu/cuda/memory.cu", "<cuda_runtime.h>"),
     ("nonzero/gpu/cuda/memory.cu", "<nonzero/gpu/csr_vector.cuh>"),
     ("tests/gpu/cuda/graph_test.cpp", "<cuda_runtime_api.h>"),
     ("tests/gpu/cuda/launch_test.cpp", "<nonzero/gpu/cuda/gpu.cuh>"),
+    ("nonzero/gpu/cuda/streams.cu", "<nvtx3/nvToolsExt.h>"),
+    ("tests/gpu/threads_test.cpp", "<nonzero/gpu/threads.cuh>"),
+    ("nonzero/io/read.cpp", "<future>"),
     ("nonzero/cpu/csr_rows.cpp", "<hwy/highway.h>"),
     ("nonzero/gpu/emulator/fibers.cpp", "<boost/context/fiber.hpp>"),
     ("nonzero/nonzero.hpp", "<nonzero/io/read.hpp>"),
@@ -61,15 +68,50 @@ WRONG = [
     ("examples/heat.cpp", "<nonzero/formats/invariants_internal.hpp>", "examples may include public headers only"),
     ("bench/read.cpp", "<nonzero/io/scan_internal.hpp>", "bench may include public headers only"),
     ("bench/spmv.cpp", "<tests/battery/battery.hpp>", "nothing but the tests includes tests"),
+    ("nonzero/plan/kernels.cpp", "<nonzero/gpu/csr_vector.cuh>", "only nvcc and the emulator compile CUDA C++"),
+    ("nonzero/gpu/cuda/without_cuda.cpp", "<nonzero/gpu/cuda/gpu.cuh>", "only nvcc and the emulator compile CUDA C++"),
+    ("nonzero/gpu/cuda/kernels_internal.hpp", "<nonzero/gpu/kernels.cuh>", "only nvcc and the emulator"),
+    ("nonzero/gpu/cuda/device.hpp", "<nonzero/gpu/cuda/gpu.cuh>", "a public header may include public headers only"),
+    ("nonzero/gpu/emulator/device.hpp", "<nonzero/gpu/kernels.cuh>", "a public header may include public headers only"),
+    ("nonzero/io/read.hpp", "<nonzero/io/scan_internal.hpp>", "a public header may include public headers only"),
+    ("nonzero/io/read.cpp", "<nonzero/formats/invariants_internal.hpp>", "an _internal.hpp stays in its folder"),
+    ("nonzero/plan/kernels.cpp", "<nonzero/gpu/cuda/kernels_internal.hpp>", "an _internal.hpp stays in its folder"),
+    ("nonzero/gpu/csr_vector.cuh", "<curand.h>", "CUDA only under nonzero/gpu/cuda"),
+    ("nonzero/gpu/csr_vector.cuh", "<curand_kernel.h>", "CUDA only under nonzero/gpu/cuda"),
+    ("nonzero/plan/measure.cpp", "<nvtx3/nvToolsExt.h>", "CUDA only under nonzero/gpu/cuda"),
+    ("nonzero/formats/csr.cpp", "<future>", "threads only under"),
+    ("nonzero/reference/multiply.cpp", "<condition_variable>", "threads only under"),
+    ("nonzero/reference/multiply.cpp", "<shared_mutex>", "threads only under"),
+]
+
+WATCHED = [
+    "__shared__ shared<V> window[threads_per_block];",
+    "__shared__ shared_array<V, 256> window;",
+    "__shared__ nz::gpu::shared<int> cell;",
+    "// In `__shared__` memory.",
+    "int x = 0;  // __shared__ int x",
+]
+
+UNWATCHED = [
+    "__shared__ V window[threads_per_block];",
+    "extern __shared__ double window[];",
+    "__shared__ std::shared_array<V, 256> window;",
+    "static __shared__ shared_counter next;",
+    "__shared__ shared<V> a; __shared__ V b;",
 ]
 
 
 def report(path, header):
     """The checker's exit status and output for a tree of one file, whose line 3 is the include."""
+    return report_of_line(path, f"  #  include {header}  // why")
+
+
+def report_of_line(path, line):
+    """The same for any third line."""
     with tempfile.TemporaryDirectory() as root:
         file = pathlib.Path(root, path)
         file.parent.mkdir(parents=True)
-        file.write_text(f"#pragma once\n// #include <nothing>\n  #  include {header}  // why\n")
+        file.write_text(f"#pragma once\n// #include <nothing>\n{line}\n")
         done = subprocess.run([sys.executable, CHECKER, root], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout
 
@@ -88,6 +130,17 @@ class TheChecker(unittest.TestCase):
                 self.assertRegex(output, rf"^{path}:[13]: ")
                 self.assertIn(problem, output)
                 self.assertEqual(output.count("\n"), 1)
+
+    def test_reports_shared_memory_that_the_emulator_cannot_watch(self):
+        for line in WATCHED:
+            with self.subTest(line=line):
+                self.assertEqual(report_of_line("nonzero/gpu/csr_rows.cuh", line)[0], 0)
+        for line in UNWATCHED:
+            with self.subTest(line=line):
+                self.assertEqual(
+                    report_of_line("nonzero/gpu/csr_rows.cuh", line),
+                    (1, "nonzero/gpu/csr_rows.cuh:3: __shared__ memory is a shared<...> or a shared_array<...>\n"))
+        self.assertEqual(report_of_line("tests/gpu/shared_test.cpp", UNWATCHED[0])[0], 0)
 
 
 if __name__ == "__main__":

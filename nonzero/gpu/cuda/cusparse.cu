@@ -1,11 +1,13 @@
 #include <cstddef>
 #include <limits>
 
-#include <nonzero/gpu/coo_atomic.cuh>
 #include <nonzero/gpu/cuda/cusparse_library.cuh>
 #include <nonzero/gpu/cuda/gpu.cuh>
 #include <nonzero/gpu/cuda/kernels_internal.hpp>
 #include <nonzero/gpu/cuda/sliced_ell_internal.hpp>
+#include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/scale.cuh>
+#include <nonzero/gpu/threads.cuh>
 
 // cuSPARSE's multiplies (https://docs.nvidia.com/cuda/cusparse/, cusparseSpMV) as rows of the table, to
 // compare ours with. Which of them are bitwise repeatable is what its table of algorithms says.

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <limits>
+#include <memory>
+#include <span>
 #include <type_traits>
 
 #include <nonzero/core/vector.hpp>

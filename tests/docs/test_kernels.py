@@ -1,0 +1,33 @@
+"""docs/kernels.md has a part for every GPU kernel of the table, and for nothing else.
+
+    NZ=build/release/cli/nz python tests/docs/test_kernels.py
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "kernels.md").read_text()
+
+
+class KernelPage(unittest.TestCase):
+    def test_has_a_heading_for_every_gpu_kernel_and_for_no_other(self):
+        listed = subprocess.run([os.environ["NZ"], "list", "--json"], capture_output=True, text=True, check=True).stdout
+        kernels = {row["name"] for row in json.loads(listed)["kernels"] if row["runs_on"] == "emulator"}
+        self.assertGreater(len(kernels), 0)
+        headings = re.findall(r"^### ([^:\n]+):", PAGE, re.M)
+        self.assertEqual({name for heading in headings for name in heading.split(" and ")}, kernels)
+
+    def test_every_link_leads_somewhere(self):
+        targets = re.findall(r"\]\((?!https?:)([^)#]+)", PAGE)
+        self.assertGreater(len(targets), 0)
+        for target in targets:
+            self.assertTrue((DOCS / target).exists(), target)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -19,7 +19,7 @@ template <class V, class Offset, class Epilogue>
 __global__ void csr_cached_kernel(index rows, index cols, const Offset* __restrict__ row_begin,
                                   const index* __restrict__ col, const V* __restrict__ val,
                                   const V* __restrict__ x, V* __restrict__ y, Epilogue finish) {
-  __shared__ shared<V> window[threads_per_block];  // x[first] to x[first + threads_per_block - 1]
+  __shared__ shared_array<V, threads_per_block> window;  // x[first] to x[first + threads_per_block - 1]
   const std::int64_t row = thread_in_grid();
   const std::int64_t first = row - threadIdx.x;
   if (row < cols) window[threadIdx.x] = x[row];

@@ -61,6 +61,7 @@ void block::begin(uint3 index) {
   for (warp& each : warps_) each = {each.there, each.there, 0, 0, 0};
   for (lane& each : lanes_) each.stop = {};
   at_barrier_ = left_ = turn_ = 0;
+  static_bytes_ = 0;
   if (order_ != 0) {
     const std::uint64_t luck = mix(order_ + mix(index.x + mix(index.y + mix(index.z))));
     first_lane_ = luck % 32;

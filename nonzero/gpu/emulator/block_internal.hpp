@@ -35,6 +35,7 @@ class block {
   void wait_for_all(site at);
   std::uint64_t meet(const request& wanted);
   dynamic_memory& dynamic() { return dynamic_; }
+  void add_static_shared(std::size_t bytes);
 
   /// What to throw about a lane of this block.
   device_error failure(unsigned number, const std::string& what) const;
@@ -109,6 +110,7 @@ class block {
   unsigned next_fresh_ = none;  // for the fiber that is gone on with to begin
   std::exception_ptr failure_;
   uint3 index_{};
+  std::size_t static_bytes_ = 0;  // of the shared arrays that this block has used
   dynamic_memory dynamic_;
   fibers fibers_;  // last: ends before what it uses
 };

@@ -78,6 +78,14 @@ device_error block::left_behind(unsigned me) const {
                                  text(lanes_[barrier_lane_].stop), name(barrier_lane_)));
 }
 
+void block::add_static_shared(std::size_t bytes) {
+  static_bytes_ += bytes;
+  if (static_bytes_ + dynamic_.bytes <= most_shared_bytes) return;
+  throw failure(current.lane, fmt::format("uses {} bytes of static shared memory and the launch gave {} of "
+                                          "dynamic; the most is {} together",
+                                          static_bytes_, dynamic_.bytes, most_shared_bytes));
+}
+
 // No lane can go on. A barrier that cannot open was reported by the lane that found it so: here, some lane
 // waits for one of its warp that is not coming. One that waits for a lane that waits for yet another is no
 // news, so those that left or wait for the whole block come first.
@@ -108,6 +116,7 @@ device_error block::stuck() const {
 
 std::uint64_t meet_in_warp(const request& wanted) { return running_or_fail().meet(wanted); }
 void wait_for_block(site at) { running_or_fail().wait_for_all(at); }
+void add_static_shared(std::size_t bytes) { running_or_fail().add_static_shared(bytes); }
 dynamic_memory& dynamic_shared_memory() { return running_or_fail().dynamic(); }
 
 void fail_unwritten() {
@@ -116,20 +125,17 @@ void fail_unwritten() {
                    "reads shared memory that no lane of its block has written" + in.last_stop(current.lane));
 }
 
-void fail_read_race(const cell_history& cell) {
+void fail_race(const char* does, const access& others, const char* did) {
   const block& in = running_or_fail();
-  throw in.failure(current.lane,
-                   fmt::format("reads shared memory that {} wrote, with no barrier in between{}",
-                               in.name(cell.writer), in.last_stop(current.lane)));
+  const std::string who = others.lanes < access::several_lanes ? in.name(others.lanes) : "more than one lane";
+  throw in.failure(current.lane, fmt::format("{} shared memory that {} {}, with no barrier in between{}",
+                                             does, who, did, in.last_stop(current.lane)));
 }
 
-void fail_write_race(const cell_history& cell) {
+void fail_index(std::ptrdiff_t i, std::size_t size) {
   const block& in = running_or_fail();
-  const std::string reader =
-      cell.reader < cell_history::several_lanes ? in.name(cell.reader) : "more than one lane";
-  throw in.failure(current.lane,
-                   fmt::format("writes shared memory that {} read, with no barrier in between{}", reader,
-                               in.last_stop(current.lane)));
+  throw in.failure(current.lane, fmt::format("takes element {} of a shared array of {}{}", i, size,
+                                             in.last_stop(current.lane)));
 }
 
 void fail_two_types() {

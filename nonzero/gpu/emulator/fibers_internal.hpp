@@ -31,7 +31,7 @@ class fibers {
   fiber& own() { return own_; }
   bool is_ending() const { return is_ending_; }
 
-  /// One that waits for work, or a new one. Throws device_error if there is no memory for its stack.
+  /// One that waits for work, or a new one. Throws std::bad_alloc if there is no memory for its stack.
   fiber& take_idle();
   void put_idle(fiber& idle) { idle_.push_back(&idle); }
 

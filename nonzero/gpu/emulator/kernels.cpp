@@ -40,7 +40,7 @@ class emulator_queue {
   void launch(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
               const Args&... args) {
     if (blocks == 0) return;
-    emulator::launch(name, {dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads))},
+    emulator::launch(name, emulator::line_of_blocks(name, blocks, threads),
                      {.threads = 0, .order = on_.next_order()}, kernel, args...);
   }
 

@@ -17,7 +17,6 @@ namespace {
 
 // CUDA's limits, those that hold for every device since compute capability 3.0.
 constexpr std::uint64_t most_lanes = 1024;
-constexpr std::size_t most_shared_bytes = 48 * 1024;
 constexpr dim3 most_blocks{0x7fffffff, 65535, 65535};
 constexpr dim3 longest_block{1024, 1024, 64};
 
@@ -55,6 +54,13 @@ uint3 index_of(std::uint64_t number, dim3 grid) {
 }
 
 }  // namespace
+
+launch_shape line_of_blocks(const char* kernel, std::int64_t blocks, int threads) {
+  if (blocks > most_blocks.x) {
+    throw unsupported(fmt::format("{} needs a grid of {} blocks, more than a card can have", kernel, blocks));
+  }
+  return {dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads))};
+}
 
 // Blocks are handed out in order, so the lowest that fails is always found, whatever the number of threads.
 void run_blocks(const bound_kernel& kernel, const launch_options& options) {

@@ -31,9 +31,12 @@ struct bound_kernel {
 
 void run_blocks(const bound_kernel& kernel, const launch_options& options);
 
+/// A grid of one dimension. Throws unsupported for more blocks than a card can have.
+launch_shape line_of_blocks(const char* kernel, std::int64_t blocks, int threads);
+
 /// Runs function(args...) once for each lane of the grid and returns when all are done. What a lane throws
-/// ends the launch and is rethrown. device_error, naming kernel, block and lane: a launch or a kernel that
-/// breaks CUDA's rules, also those whose breach the hardware does not report.
+/// ends the launch and is rethrown. device_error, naming the kernel: a launch that breaks CUDA's rules;
+/// naming block and lane too: a kernel that does, also where the hardware would not report it.
 template <class... Params, class... Args>
 void launch(const char* kernel, launch_shape shape, const launch_options& options,
             void (*function)(Params...), const Args&... args) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -113,6 +114,54 @@ TEST(Emulator, LetsOneLaneOnlyWinACompareAndSwap) {
   launch("claim", {blocks, lanes}, {8, 1}, claim, owner.data(), claims.data());
   EXPECT_EQ(claims, std::vector<int>(100, 1));
   for (int i = 0; i < 100; ++i) EXPECT_EQ(owner[i] % 100, i);
+}
+
+// Each block counts in its own cells, then hands on what it counted.
+template <class T> __global__ void count_in_block(T* sums) {
+  __shared__ nz::gpu::shared<T> sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  atomicAdd(&sum, threadIdx.x % 3);
+  __syncthreads();
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+TYPED_TEST(EmulatorAtomicAdd, AddsInSharedMemoryToo) {
+  for (const std::uint64_t order : {0, 4}) {
+    std::vector<TypeParam> sums(blocks);
+    launch("count_in_block", {blocks, lanes}, {8, order}, count_in_block<TypeParam>, sums.data());
+    EXPECT_EQ(sums, std::vector<TypeParam>(blocks, 127));  // 42 times 0 + 1 + 2, then 0 + 1
+  }
+}
+
+__global__ void change_shared(unsigned* got) {
+  __shared__ nz::gpu::shared_array<unsigned, 5> cell;
+  if (threadIdx.x < 5) cell[threadIdx.x] = 50;
+  __syncthreads();
+  atomicMax(&cell[0], threadIdx.x);
+  atomicMin(&cell[1], threadIdx.x);
+  atomicInc(&cell[2], 99);
+  if (atomicCAS(&cell[3], 50, 1000 + threadIdx.x) == 50) atomicExch(&cell[4], 1000 + threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x < 5) got[threadIdx.x] = cell[threadIdx.x];
+}
+
+TEST(Emulator, HasEveryAtomicInSharedMemory) {
+  std::vector<unsigned> got(5);
+  launch("change_shared", {1, lanes}, {1, 2}, change_shared, got.data());
+  EXPECT_EQ(got[0], 127U);
+  EXPECT_EQ(got[1], 0U);
+  EXPECT_EQ(got[2], (50 + 128) % 100U);
+  EXPECT_GE(got[3], 1000U);
+  EXPECT_EQ(got[4], got[3]);
+}
+
+__global__ void add_once(int* sum) { atomicAdd(sum, 1); }
+
+TEST(Emulator, WrapsIntegersRoundAtomically) {
+  int sum = std::numeric_limits<int>::max();
+  launch("add_once", {1, 1}, {}, add_once, &sum);
+  EXPECT_EQ(sum, std::numeric_limits<int>::min());
 }
 
 __global__ void publish(int* data, int* ready) {

@@ -6,31 +6,15 @@
 #include <nonzero/gpu/emulator/language_internal.hpp>
 #include <nonzero/gpu/emulator/launch_internal.hpp>
 
+#include "tests/gpu/emulator/failure.hpp"
+
 namespace {
 
 using nz::emulator::launch;
+using nz::test::about;
+using nz::test::failure;
 
 constexpr unsigned all = 0xffffffff;
-
-volatile int sink;  // what is read only to be read
-
-__global__ void nothing() {}
-
-// Each body below breaks a rule; the line after a #line is where.
-template <class Body> __global__ void run_body(Body body) { body(threadIdx.x); }
-
-template <class Body> std::string failure(unsigned lanes, Body body, std::uint64_t order = 0) {
-  try {
-    launch("broken", {{1, 2}, lanes, 64}, {1, order}, run_body<Body>, body);
-  } catch (const nz::device_error& e) {
-    launch("nothing", {1, 32}, {}, nothing);  // usable as before
-    return e.what();
-  }
-  return "no failure";
-}
-
-// Failures are in block 0 when blocks run in order, and a message begins so.
-std::string about(const std::string& rest) { return "broken: block (0,0,0), lane " + rest; }
 
 TEST(Emulator, ReportsABarrierThatOnlySomeLanesReach) {
   const auto late = [](unsigned i) {
@@ -203,103 +187,6 @@ TEST(Emulator, ReportsAMaskThatNamesLanesTheLastWarpLacks) {
   EXPECT_EQ(failure(40, body),
             about("(32,0,0) calls __syncwarp with mask 0xffffffff at failures_test.cpp:1101, which "
                   "names lane 8 of a warp that has only 8"));
-}
-
-TEST(Emulator, ReportsSharedMemoryReadBeforeAnyWrite) {
-  const auto fixed = [](unsigned i) {
-    __shared__ nz::gpu::shared<int> cell[64];
-    if (blockIdx.y == 0 || i == 0) cell[i] = 1;  // what the first block wrote is not the second's
-#line 1111
-    __syncthreads();
-    sink = cell[i];
-  };
-  EXPECT_EQ(failure(33, fixed),
-            "broken: block (0,1,0), lane (32,0,0) reads shared memory that no lane of its block "
-            "has written after failures_test.cpp:1111");
-  const auto dynamic = [](unsigned i) {
-    auto* cell = nz::gpu::dynamic_shared<float>();
-    if (blockIdx.y == 0 || i != 2) cell[i] = 1;
-    cell[i] += 1;
-  };
-  EXPECT_EQ(failure(16, dynamic),
-            "broken: block (0,1,0), lane (2,0,0) reads shared memory that no lane of its block has written");
-}
-
-TEST(Emulator, ReportsSharedMemoryReadWithNoBarrierSinceItsWrite) {
-  const auto across = [](unsigned i) {
-    __shared__ nz::gpu::shared<int> cell[64];
-    cell[i] = 1;
-#line 1121
-    __syncthreads();
-    cell[i] = 2;
-#line 1122
-    __syncwarp();  // orders a warp, but not its neighbour
-    if (i < 32) sink = cell[i + 32];
-  };
-  EXPECT_EQ(failure(64, across),
-            about("(31,0,0) reads shared memory that lane (63,0,0) wrote, with no barrier in "
-                  "between after failures_test.cpp:1122"));
-  const auto within = [](unsigned i) {
-    __shared__ nz::gpu::shared<int> cell[32];
-    cell[i] = 1;
-#line 1123
-    __shfl_sync(all, 1, 0);  // brings lanes together, but orders no memory
-    sink = cell[31 - i];
-  };
-  EXPECT_EQ(failure(32, within),
-            about("(31,0,0) reads shared memory that lane (0,0,0) wrote, with no barrier in "
-                  "between after failures_test.cpp:1123"));
-  const auto elsewhere = [](unsigned i) {
-    __shared__ nz::gpu::shared<int> cell[32];
-    __syncwarp();
-    cell[i] = 1;
-    if (i % 2 == 0) __syncwarp(0x55555555);  // of the even lanes only
-    sink = cell[i ^ 1];
-  };
-  EXPECT_NE(failure(32, elsewhere), "no failure");
-}
-
-// Of two warps, the second goes on first: it came to the barrier last.
-TEST(Emulator, ReportsSharedMemoryWrittenWithNoBarrierSinceItsRead) {
-  const auto by_one = [](unsigned i) {
-    __shared__ nz::gpu::shared<int> cell[64];
-    cell[i] = 1;
-#line 1131
-    __syncthreads();
-    if (i >= 32) sink = cell[i - 32];
-    if (i == 3) cell[3] = 2;
-  };
-  EXPECT_EQ(failure(64, by_one),
-            about("(3,0,0) writes shared memory that lane (35,0,0) read, with no barrier in "
-                  "between after failures_test.cpp:1131"));
-  const auto by_many = [](unsigned i) {
-    __shared__ nz::gpu::shared<int> cell;
-    if (i == 0) cell = 1;
-#line 1132
-    __syncthreads();
-    sink = cell;
-    if (i == 40) cell = 2;
-  };
-  EXPECT_EQ(failure(64, by_many),
-            about("(40,0,0) writes shared memory that more than one lane read, with no barrier "
-                  "in between after failures_test.cpp:1132"));
-  const auto next_window = [](unsigned i) {
-    __shared__ nz::gpu::shared<int> window[64];
-    for (int turn = 0; turn < 2; ++turn) {
-      window[i] = turn;
-      __syncthreads();
-      sink = window[63 - i];  // and no barrier before the window moves on
-    }
-  };
-  for (std::uint64_t order = 0; order < 10; ++order) EXPECT_NE(failure(64, next_window, order), "no failure");
-}
-
-TEST(Emulator, ReportsDynamicSharedMemoryOfTwoTypes) {
-  const auto body = [](unsigned i) {
-    if (i == 1) nz::gpu::dynamic_shared<float>();
-    nz::gpu::dynamic_shared<int>();
-  };
-  EXPECT_EQ(failure(2, body), about("(1,0,0) asks for dynamic shared memory of two types"));
 }
 
 // Lanes of a 3-D block in a 3-D grid are named by their coordinates.

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <cstdint>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -123,6 +124,21 @@ TEST(Emulator, RefusesWhatNoDeviceCanLaunch) {
   EXPECT_EQ(refusal({1, {32, 33}}), "fill: cannot launch blocks of 1056 threads; the most is 1024");
   EXPECT_EQ(refusal({1, 1, 49153}),
             "fill: cannot launch with 49153 bytes of shared memory; the most is 49152");
+}
+
+TEST(Emulator, RefusesALineOfMoreBlocksThanACardCanHave) {
+  const auto most = nz::emulator::line_of_blocks("long", 2147483647, 256);
+  EXPECT_EQ(most.grid.x, 2147483647U);
+  EXPECT_EQ(most.block.x, 256U);
+  for (const std::int64_t blocks : {std::int64_t{1} << 31, (std::int64_t{1} << 32) + 1}) {
+    try {
+      nz::emulator::line_of_blocks("long", blocks, 256);
+      FAIL();
+    } catch (const nz::unsupported& e) {
+      EXPECT_EQ(e.what(),
+                "long needs a grid of " + std::to_string(blocks) + " blocks, more than a card can have");
+    }
+  }
 }
 
 __global__ void launch_another(int* target) { launch("fill", {1, 1}, {}, fill, target, 1); }

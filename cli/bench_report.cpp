@@ -85,7 +85,7 @@ class result_table {
     return out;
   }
 
-  static constexpr int most_left_out = 4;
+  static constexpr int most_left_out = 6;
 
  private:
   struct cell {
@@ -127,10 +127,10 @@ class result_table {
     add(true, "time", [&] { return time_text(r->time.seconds); });
     add(left_out < 4, "±", [&] { return spread_text(r->time); });
     add(true, "GFLOP/s", [&] { return three_digits(matrix_.gigaflops(*r)); });
-    add(true, "GB/s", [&] { return rate_text(rate); });
+    add(left_out < 6, "GB/s", [&] { return rate_text(rate); });
     add(true, "ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling); });
-    add(true, "convert", [&] { return time_text(r->prepare_seconds); });
-    add(has_baseline_, "pays after", [&] { return pays_text(*r); });
+    add(left_out < 5, "convert", [&] { return time_text(r->prepare_seconds); });
+    add(has_baseline_ && left_out < 5, "pays after", [&] { return pays_text(*r); });
     add(
         left_out < 1, "", [&] { return note(*r); }, table::side::left);
     return out;

@@ -51,6 +51,11 @@ void print_tables() {
   table device_table({{"device"}, {""}});
   for (const auto& device : devices())
     device_table.add({std::string(name_of(device->kind())), device->description()});
+  try {
+    cuda_devices();
+  } catch (const device_error& e) {
+    device_table.add({"cuda", yellow("fails: ") + e.what()});
+  }
   print(bold("Devices") + "\n" + device_table.text());
 }
 
@@ -73,12 +78,16 @@ ordered_json as_json() {
   for (const generate::kind& kind : generate::kinds())
     out["generators"].push_back(
         {{"name", kind.name}, {"parameters", kind.parameters}, {"summary", kind.summary}});
-  for (const cuda_properties& gpu : cuda_devices())
-    out["devices"].push_back(
-        {{"name", "cuda"},
-         {"model", gpu.name},
-         {"memory_bytes", gpu.memory_bytes},
-         {"compute_capability", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)}});
+  try {
+    for (const cuda_properties& gpu : cuda_devices())
+      out["devices"].push_back(
+          {{"name", "cuda"},
+           {"model", gpu.name},
+           {"memory_bytes", gpu.memory_bytes},
+           {"compute_capability", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)}});
+  } catch (const device_error& e) {
+    out["cuda_failure"] = e.what();
+  }
   return out;
 }
 

@@ -16,6 +16,11 @@ struct prepare_options {
   bool wide_offsets = false;
 };
 
+/// The device for a kernel that runs on `kind`: the one asked for, or what `otherwise` gives where none was.
+/// Throws `device_error` where the one asked for is of another kind.
+std::shared_ptr<device> device_for(device_kind kind, const prepare_options& options,
+                                   std::shared_ptr<device> (*otherwise)());
+
 /// A row of the table of kernels (plan/kernels.hpp): what each folder of kernels offers. Name and device are
 /// unique together: a GPU kernel has a row for the card and one for the emulator.
 struct kernel_row {

@@ -45,10 +45,7 @@ class prepared_on_gpu final : public prepared_matrix<V> {
 template <class V, class Queue, class Launch>
 std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& asked) {
   prepare_options options = asked;
-  if (!options.on) options.on = Queue::default_device();
-  if (options.on->kind() != Queue::kind)
-    throw device_error("a kernel for the device '" + std::string(name_of(Queue::kind)) + "' cannot run on '" +
-                       std::string(name_of(options.on->kind())) + "'");
+  options.on = device_for(Queue::kind, asked, Queue::default_device);
   using narrow = typename Launch::template placed<V, std::int32_t>;
   using wide = typename Launch::template placed<V, offset>;
   // The last step of a group of lanes goes up to 32 past the end, and must not leave the type either.

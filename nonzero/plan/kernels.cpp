@@ -1,4 +1,3 @@
-#include <string>
 #include <vector>
 
 #include <nonzero/gpu/cuda/device.hpp>
@@ -27,9 +26,7 @@ template <class V, class Format> class serial final : public prepared_matrix<V> 
 /// Turns a conversion, called with a CSR matrix and a budget, into a table's prepare function.
 template <class V, auto Convert>
 std::unique_ptr<prepared_matrix<V>> prepare_serial(const csr<V>& a, const prepare_options& options) {
-  if (options.on && options.on->kind() != device_kind::cpu)
-    throw device_error("a kernel for the device 'cpu' cannot run on '" +
-                       std::string(name_of(options.on->kind())) + "'");
+  device_for(device_kind::cpu, options, cpu_device);  // refuses another
   auto converted = Convert(a, options.budget);
   return std::make_unique<serial<V, decltype(converted)>>(a.rows, a.cols, std::move(converted));
 }

@@ -28,7 +28,7 @@ template <class V, class Offset> struct placed_sliced_ell {
   vector<V> val;
   index rows, cols;
   offset nnz;
-  footprint size;
+  std::uint64_t padding_bytes;
 
   placed_sliced_ell(const sliced_ell<V>& a, const prepare_options& options)
       : slice_begin(gpu::place_offsets<Offset>(options.on, a.slice_begin)),
@@ -37,8 +37,8 @@ template <class V, class Offset> struct placed_sliced_ell {
         rows(a.rows),
         cols(a.cols),
         nnz(a.nnz),
-        size(a.size()) {}
-  footprint storage() const { return size; }
+        padding_bytes(a.size().padding_bytes) {}
+  footprint storage() const { return {slice_begin.bytes() + col.bytes() + val.bytes(), padding_bytes}; }
 };
 
 template <class V, class Offset> cusparse_matrix describe(const gpu::placed_csr<V, Offset>& a) {
@@ -160,10 +160,7 @@ enum class layout { csr, coo, sliced_ell };
 template <class V, layout Layout, cusparseSpMVAlg_t Algorithm>
 std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& asked) {
   prepare_options options = asked;
-  if (!options.on) options.on = cuda_device();
-  if (options.on->kind() != device_kind::cuda)
-    throw device_error("cuSPARSE runs on CUDA devices, not on '" + std::string(name_of(options.on->kind())) +
-                       "'");
+  options.on = device_for(cuda_queue::kind, asked, cuda_queue::default_device);
   constexpr offset most = std::numeric_limits<std::int32_t>::max();
   if constexpr (Layout == layout::coo) {
     if (a.nnz() > most)

@@ -1,0 +1,16 @@
+#include <string>
+
+#include <nonzero/formats/kernel_row.hpp>
+
+namespace nz {
+
+std::shared_ptr<device> device_for(device_kind kind, const prepare_options& options,
+                                   std::shared_ptr<device> (*otherwise)()) {
+  if (!options.on) return otherwise();
+  if (options.on->kind() != kind)
+    throw device_error("a kernel for the device '" + std::string(name_of(kind)) + "' cannot run on '" +
+                       std::string(name_of(options.on->kind())) + "'");
+  return options.on;
+}
+
+}  // namespace nz

@@ -11,7 +11,7 @@ namespace nz::gpu {
 
 // A thread per entry, which adds its product to y with an atomic.
 // Good: simplicity; it is the measure of what atomics cost. At up to 3 nonzeros per row as fast as
-// coo_segmented.  Bad: long rows, all of whose threads queue for one address: 34 times coo_segmented's time
+// coo_segmented.  Bad: long rows, all of whose threads queue for one address: 35 times coo_segmented's time
 // with rows of 3 million. The order of additions, and with it the last bits of y, differ from run to run.
 // alpha is applied to each product before the row's sum is whole: huge values may overflow that cancel in
 // CSR.

@@ -12,7 +12,7 @@ namespace nz::gpu {
 // from there every x it needs that lies in this window.
 // Good: banded matrices on cards that do not cache what they load (2008).  Bad: everything csr_scalar is bad
 // at; and where the hardware caches x itself, the test on each column costs more than it saves: on an H200 it
-// is never faster than csr_scalar and takes up to 1.7 times as long.
+// is at best as fast as csr_scalar and takes up to 1.7 times as long.
 // Traffic: csr_scalar's, less the gathers that fall into the window, plus one x per row.
 // Source: Nickolls et al. 2008, fig. 8.
 template <class V, class Offset, class Epilogue>

@@ -8,7 +8,7 @@
 namespace nz::gpu {
 
 // A thread per row.
-// Good: large matrices of even, short rows: at 3, 5 and 7 nonzeros per row the fastest of ours on an H200 (83
+// Good: large matrices of even, short rows: at 3, 5 and 7 nonzeros per row the fastest of ours on an H200 (85
 // to 92 % of its bandwidth in double), since what a thread's neighbours fetched is still in the cache.  Bad:
 // from some 16 nonzeros per row on (neighbouring threads read so far from each other that lines leave the
 // cache before they are used up); rows of unequal length (a warp waits for its longest).

@@ -8,7 +8,7 @@
 namespace nz::gpu {
 
 // A thread per row over column-major storage: in each step neighbouring threads read neighbouring entries.
-// Good: rows of about equal length, the more the longer they are: 2.4 times as fast as csr_scalar at 27 per
+// Good: rows of about equal length, the more the longer they are: 2.3 times as fast as csr_scalar at 27 per
 // row, no faster at 3 to 7.  Bad: one long row (every row is padded to it; threads stop at their row's end,
 // but the places are there); few rows (a thread walks each alone).
 // Traffic: 12 bytes per place in double up to the longest row of each warp, in whole transactions, plus the

@@ -428,7 +428,7 @@ class Multiply(InFolder):
     def test_with_every_kernel_that_takes_it(self):
         self.vector("x.mtx", 1, 2, 3, 4)
         self.vector("y.mtx", 1, 1, 1, 1)
-        options = ["--x", "x.mtx", "--alpha", "2", "--beta", "-1", "--y", "y.mtx"]
+        options = ["--x", "x.mtx", "--alpha", "2", "--beta", "-1", "--y", "y.mtx", "--padding-budget", "100"]
         for kernel in self.kernels_here():
             place = ["--kernel", kernel["name"], "--device", kernel["runs_on"]]
             with self.subTest(place):

@@ -38,7 +38,7 @@ std::string count_text(double count) {
 
 std::string cache_text(const bench_matrix& matrix, const device& on) {
   const std::uint64_t cache = on.cache_bytes();
-  const std::string takes = format_bytes(matrix.compulsory_bytes) + " with x and y";
+  std::string takes = format_bytes(matrix.compulsory_bytes) + " with x and y";
   if (cache == 0 || on.kind() == device_kind::emulator) return takes;
   if (matrix.compulsory_bytes <= cache)
     return fmt::format("{}: fits in the {} cache, so the figures are the cache's", takes,

@@ -104,6 +104,7 @@ timing measure(device& on, const std::function<void(stream)>& body, const measur
 
   const int samples = times_in(budget, took, find_fewest_samples(on.kind(), took, budget), most_samples);
   std::vector<double> times;
+  times.reserve(static_cast<std::size_t>(samples));
   for (int i = 0; i < samples; ++i) times.push_back(on.measure(calls, body) / calls);
   std::sort(times.begin(), times.end());
   return {quantile(times, 0.5), quantile(times, 0.25), quantile(times, 0.75), samples, calls};

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <nonzero/gpu/cuda/device.hpp>
 
 // What a build without CUDA says of it.
@@ -15,7 +17,7 @@ namespace {
 std::vector<cuda_properties> cuda_devices() { return {}; }
 std::shared_ptr<device> cuda_device(int) { refuse(); }
 std::span<const kernel_row> cuda_kernels() { return {}; }
-cuda_stream::cuda_stream(std::shared_ptr<device>) { refuse(); }
+cuda_stream::cuda_stream(std::shared_ptr<device> on) : on_(std::move(on)) { refuse(); }
 cuda_stream::~cuda_stream() = default;
 
 }  // namespace nz

@@ -91,9 +91,12 @@ TYPED_TEST(EmulatorShuffles, SumAWarpByButterfly) {
 }
 
 TYPED_TEST(EmulatorShuffles, KeepEveryBit) {
-  const auto least = std::numeric_limits<TypeParam>::lowest();
+  constexpr auto least = std::numeric_limits<TypeParam>::lowest();
   std::vector<TypeParam> got(32);
-  const auto shuffle = [least](TypeParam v) { return __shfl_sync(all, v == 107 ? least : v, 7); };
+  const auto shuffle = [](TypeParam v) {
+    constexpr auto instead = std::numeric_limits<TypeParam>::lowest();
+    return __shfl_sync(all, v == 107 ? instead : v, 7);
+  };
   launch("shuffle_once", {1, 32}, {}, shuffle_once<TypeParam, decltype(shuffle)>, got.data(), shuffle);
   EXPECT_EQ(got, std::vector<TypeParam>(32, least));
 }

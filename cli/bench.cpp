@@ -202,11 +202,11 @@ exit status 1. Then, with x and y on the device:
   GFLOP/s     two operations per entry
   GB/s        over the bytes that any kernel must move: a value and a 4-byte column per entry, the row
               offsets, x and y once
-  ceiling     those in percent of what copying memory reaches; past 100 % where the cache helps, or as reading is
-              faster than writing
+  ceiling     those in percent of what copying memory reaches; past 100 % where the cache helps, or as
+              reading is faster than writing
   convert     converting the matrix from CSR and placing it on the device
   pays after  so many multiplies win back the conversion, compared with csr_vector (csr_serial on the
-              CPU): – never
+              CPU): – never, at once where it takes no longer
 
 Examples:
   nz bench

@@ -13,4 +13,10 @@ std::shared_ptr<device> device_for(device_kind kind, const prepare_options& opti
   return options.on;
 }
 
+std::vector<kernel_row> join(std::initializer_list<std::span<const kernel_row>> parts) {
+  std::vector<kernel_row> all;
+  for (const auto part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
 }  // namespace nz

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/formats/prepared_matrix.hpp>
@@ -43,5 +46,8 @@ struct kernel_row {
       return prepare_double(a, options);
   }
 };
+
+/// The rows of several parts of the table, one part after the other.
+std::vector<kernel_row> join(std::initializer_list<std::span<const kernel_row>> parts);
 
 }  // namespace nz

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,20 @@ int usable_cards() {
   } catch (const device_error&) {
     return 0;
   }
+}
+
+/// 0 for "cuda", 1 for "cuda:1"; none for what is no card's name.
+std::optional<int> card_number(std::string_view name) {
+  if (name == "cuda") return 0;
+  constexpr std::string_view prefix = "cuda:";
+  constexpr std::size_t most_digits = 4;
+  const std::string_view digits = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
+  const bool is_number = !digits.empty() && digits.size() <= most_digits &&
+                         digits.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!is_number) return std::nullopt;
+  int number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
 }
 
 template <class Accepts> std::string names_of(Accepts accepts) {
@@ -61,16 +76,14 @@ std::vector<std::shared_ptr<device>> devices() {
   return all;
 }
 
+bool is_device_name(std::string_view name) {
+  return name == name_of(device_kind::cpu) || name == name_of(device_kind::emulator) || card_number(name);
+}
+
 std::shared_ptr<device> find_device(std::string_view name) {
   if (name == "cpu") return cpu_device();
   if (name == "emulator") return emulator_device();
-  if (name == "cuda") return cuda_device();
-  int number = 0;
-  const char* const end = name.data() + name.size();
-  if (name.starts_with("cuda:")) {
-    const auto [rest, error] = std::from_chars(name.data() + 5, end, number);
-    if (error == std::errc{} && rest == end) return cuda_device(number);
-  }
+  if (const std::optional<int> number = card_number(name)) return cuda_device(*number);
   throw unsupported(
       fmt::format("there is no device '{}'; a device is cpu, cuda (or cuda:1, …) or emulator", name));
 }

@@ -80,12 +80,7 @@ std::span<const format_row> formats() { return format_table; }
 
 std::span<const kernel_row> kernels() {
   // The CPU's, then the card's, then the emulator's: the order in which find_kernel prefers them.
-  static const std::vector<kernel_row> table = [] {
-    std::vector<kernel_row> all;
-    for (const auto rows : {std::span<const kernel_row>(serial_rows), cuda_kernels(), emulator_kernels()})
-      all.insert(all.end(), rows.begin(), rows.end());
-    return all;
-  }();
+  static const auto table = join({serial_rows, cuda_kernels(), emulator_kernels()});
   return table;
 }
 

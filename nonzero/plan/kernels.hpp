@@ -37,6 +37,10 @@ const kernel_row& find_kernel(std::string_view name);
 /// Every device there is: the CPU, then the cards, then the emulator. A driver that fails has no cards.
 std::vector<std::shared_ptr<device>> devices();
 
+/// Whether `name` is how a device is called, whether there is one or not: "cpu", "emulator", "cuda",
+/// "cuda:1".
+bool is_device_name(std::string_view name);
+
 /// The device of that name: "cpu", "emulator", "cuda", or "cuda:1" for the second card. Throws `unsupported`
 /// for another name or where the library was built without CUDA, `device_error` where there is no such card.
 std::shared_ptr<device> find_device(std::string_view name);

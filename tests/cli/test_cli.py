@@ -7,7 +7,6 @@ NZ_SANITIZED says that nz was built with sanitizers, which do not bear a limit o
 import fcntl
 import gzip
 import io
-import json
 import os
 import pty
 import resource
@@ -15,83 +14,15 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import tarfile
-import tempfile
 import termios
 import time
 import unittest
 import zlib
-from pathlib import Path
+
+from in_folder import LECTURE, NZ, InFolder
 
 COMMANDS = ["info", "spy", "convert", "generate", "multiply", "check", "bench", "list"]
-
-LECTURE = """%%MatrixMarket matrix coordinate real general
-% [3 0 1 0; 0 0 0 0; 0 2 4 1; 1 0 0 1]
-4 4 7
-1 1 3
-1 3 1
-3 2 2
-3 3 4
-3 4 1
-4 1 1
-4 4 1
-"""
-
-
-def nz_path():
-    """An absolute path: the tests run nz in folders of their own."""
-    if "--nz" in sys.argv:
-        at = sys.argv.index("--nz")
-        path = sys.argv[at + 1]
-        del sys.argv[at : at + 2]
-        return str(Path(path).resolve())
-    return str(Path(os.environ["NZ"]).resolve()) if "NZ" in os.environ else "nz"
-
-
-NZ = nz_path()
-
-
-class InFolder(unittest.TestCase):
-    """Each test runs nz in a folder of its own."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.write("a.mtx", LECTURE)
-
-    def write(self, name, text):
-        (self.folder / name).write_text(text)
-
-    def names(self):
-        return sorted(p.name for p in self.folder.iterdir())
-
-    def run_nz(self, *words, status=0, **options):
-        done = subprocess.run([NZ, *words], cwd=self.folder, capture_output=True, timeout=120, **options)
-        self.assertEqual(done.returncode, status, done.stderr.decode())
-        return done
-
-    def output_of(self, *words, **options):
-        return self.run_nz(*words, **options).stdout.decode()
-
-    def json_of(self, *words):
-        return json.loads(self.output_of(*words, "--json"))
-
-    def kernels_here(self):
-        """Those of the table that run here: without a card, not those for one."""
-        table = self.json_of("list")
-        devices = [device["name"] for device in table["devices"]]
-        return [kernel for kernel in table["kernels"] if kernel["runs_on"] in devices]
-
-    def assert_fails(self, status, *words, saying="", **options):
-        """One line on standard error that says why, and nothing else."""
-        done = self.run_nz(*words, status=status, **options)
-        message = done.stderr.decode()
-        self.assertRegex(message, r"\Anz: [^\n]+\n\Z")
-        self.assertIn(saying, message)
-        self.assertEqual(done.stdout, b"")
-        return message
 
 
 class Program(InFolder):
@@ -512,138 +443,6 @@ class CheckAndList(InFolder):
         for kernel in self.json_of("list")["kernels"]:
             places = rf"(\w+, )*{kernel['runs_on']}(, \w+)*"
             self.assertRegex(text, rf"{kernel['name']} +{kernel['format']} +{places} +(yes|no) ")
-
-
-class Bench(InFolder):
-    QUICK = ["--seconds", "0.001"]
-
-    def kernels(self, device):
-        return [k for k in self.json_of("list")["kernels"] if k["runs_on"] == device]
-
-    def figures(self, *words, status=0):
-        return json.loads(self.output_of("bench", *words, *self.QUICK, "--json", "-", status=status))
-
-    def test_a_row_for_every_kernel_of_the_device(self):
-        for device in ["cpu", "emulator"]:
-            with self.subTest(device):
-                text = self.output_of("bench", "a.mtx", "--device", device, *self.QUICK)
-                self.assertTrue(text.startswith(device))
-                self.assertRegex(text, r"copies [\d.]+ GB/s")
-                self.assertIn("\na.mtx  4 × 4, 7 entries, double\n  168 B with x and y", text)
-                for kernel in self.kernels(device):
-                    self.assertRegex(
-                        text,
-                        rf"\n  {kernel['name']} +{kernel['format']} +\d\.\d{{3}} +[\d.]+ (µs|ms|s) +[\d.]+ % +[\d.]+ +[\d.]+"
-                        r" +[\d.]+ % +[\d.]+ (µs|ms|s) +(base|at once|–|[\d,]+|\d\.\de\+\d\d)( +fastest)?\n",
-                    )
-                self.assertEqual(len(text.splitlines()), 6 + len(self.kernels(device)))
-                self.assertEqual(text.count("fastest"), 1)
-                self.assertEqual(text.count(" base"), 1)
-
-    def test_says_whether_the_cache_holds_it(self):
-        self.assertRegex(self.output_of("bench", "a.mtx", "--device", "cpu", *self.QUICK), r"x and y(\n|: fits in the .* cache)")
-
-    def test_the_figures_fit_together(self):
-        found = self.figures("poisson2d:20", "rmat:6", "--precision", "both", "--device", "cpu")
-        self.assertEqual(found["device"]["name"], "cpu")
-        self.assertEqual(found["baseline"], "csr_serial")
-        self.assertGreater(found["copy_bytes_per_second"], 0)
-        self.assertEqual([(m["matrix"], m["precision"]) for m in found["matrices"]],
-                         [(n, p) for n in ["poisson2d:20", "rmat:6"] for p in ["float", "double"]])  # fmt: skip
-        for matrix in found["matrices"]:
-            value = {"float": 4, "double": 8}[matrix["precision"]]
-            bytes_moved = matrix["entries"] * (value + 4) + (matrix["rows"] + 1) * 4 + (matrix["rows"] + matrix["cols"]) * value
-            self.assertEqual(matrix["compulsory_bytes"], bytes_moved)
-            timed = [r for r in matrix["results"] if r["verdict"] == "ok"]
-            base = next(r for r in timed if r["kernel"] == "csr_serial")
-            self.assertIsNone(base["pays_after"])
-            for r in timed:
-                self.assertLessEqual(r["error_in_bounds"], 1)
-                self.assertLessEqual(r["low_quartile"], r["seconds"])
-                self.assertGreaterEqual(r["high_quartile"], r["seconds"])
-                self.assertGreaterEqual(r["samples"], 3)
-                self.assertAlmostEqual(r["gflops"] * r["seconds"] * 1e9, 2 * matrix["entries"])
-                self.assertAlmostEqual(r["bytes_per_second"] * r["seconds"], bytes_moved)
-                self.assertAlmostEqual(r["part_of_ceiling"], r["bytes_per_second"] / found["copy_bytes_per_second"])
-                gained, paid = base["seconds"] - r["seconds"], r["prepare_seconds"] - base["prepare_seconds"]
-                if gained <= 0:
-                    self.assertIsNone(r["pays_after"])
-                elif r is not base:
-                    self.assertTrue(max(0, paid / gained) - 1e-6 <= r["pays_after"] <= max(0, paid / gained) + 1 + 1e-6)
-
-    def test_runs_the_kernels_that_are_asked_for(self):
-        for words in [["--kernels", "tjds_serial,csr_serial"], ["--kernels", "csr_serial", "--kernels", "tjds_serial"]]:
-            found = self.figures(*words, "a.mtx", "--device", "cpu")["matrices"][0]
-            self.assertEqual([r["kernel"] for r in found["results"]], ["csr_serial", "tjds_serial"])
-        text = self.output_of("bench", "a.mtx", "--device", "cpu", "--kernels", "tjds_serial", *self.QUICK)
-        self.assertNotIn("pays after", text)  # there is nothing to compare with
-
-    def test_a_refused_format_says_so_and_the_others_go_on(self):
-        words = ["dense_rows:3000:2:1", "--device", "cpu"]
-        self.assertRegex(self.output_of("bench", *words, *self.QUICK), r"ell_serial +ell +refused: padding past 4 × csr\n")
-        verdicts = {r["kernel"]: r["verdict"] for r in self.figures(*words)["matrices"][0]["results"]}
-        self.assertEqual(verdicts.pop("ell_serial"), "refused")
-        self.assertEqual(set(verdicts.values()), {"ok"})
-        roomy = self.figures(*words, "--padding-budget", "1e9")["matrices"][0]["results"]
-        self.assertEqual({r["verdict"] for r in roomy}, {"ok"})
-
-    def test_matrices_of_nothing(self):
-        for name in ["tridiagonal:0", "rows:0,0,0"]:
-            for device in ["cpu", "emulator"]:
-                matrix = self.figures(name, "--device", device)["matrices"][0]
-                self.assertEqual({r["verdict"] for r in matrix["results"]}, {"ok"})
-                self.assertEqual({r["gflops"] for r in matrix["results"]}, {0})
-
-    def test_nan_in_the_matrix_is_right_and_the_json_valid(self):
-        self.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 inf\n")
-
-        def refuse(word):
-            raise ValueError(f"{word} is no JSON")
-
-        text = self.output_of("bench", "n.mtx", "--device", "cpu", *self.QUICK, "--json", "-")
-        found = json.loads(text, parse_constant=refuse)
-        self.assertEqual({r["verdict"] for r in found["matrices"][0]["results"]}, {"ok"})
-
-    def test_writes_json_beside_the_tables(self):
-        text = self.output_of("bench", "a.mtx", "--device", "cpu", *self.QUICK, "--json", "out.json")
-        self.assertIn("csr_serial", text)
-        found = json.loads((self.folder / "out.json").read_text())
-        self.assertEqual(found["matrices"][0]["matrix"], "a.mtx")
-        self.assertEqual(self.names(), ["a.mtx", "out.json"])
-
-    def test_fails_before_the_work_where_json_cannot_be_written(self):
-        self.assert_fails(1, "bench", "--json", "nowhere/out.json", saying="nowhere/out.json: cannot write")
-        self.assert_fails(1, "bench", "--json", ".", saying="cannot write")
-
-    def test_a_failed_run_leaves_no_json(self):
-        self.write("bad.mtx", LECTURE.replace("4 4 1", "4 9 1"))
-        self.run_nz("bench", "bad.mtx", "--json", "out.json", status=1)
-        self.assertEqual(self.names(), ["a.mtx", "bad.mtx"])
-
-    def test_says_what_is_wrong(self):
-        self.assert_fails(2, "bench", "a.mtx", "--device", "cpu", "--kernels", "magic", saying="csr_serial")
-        self.assert_fails(2, "bench", "a.mtx", "--device", "emulator", "--kernels", "csr_serial", saying="csr_vector")
-        self.assert_fails(2, "bench", "a.mtx", "--device", "abacus", saying="'abacus' is no device")
-        self.assert_fails(2, "bench", "a.mtx", "--seconds", "0")
-        self.assert_fails(2, "bench", "a.mtx", "--precision", "half")
-        self.assert_fails(2, "bench", "-", "--precision", "both", saying="standard input")
-        self.assert_fails(1, "bench", "a.mtx", "missing.mtx", saying="missing.mtx: there is no such file")
-
-    def test_without_a_card_cuda_says_what_is_missing_and_the_cpu_is_taken(self):
-        if any(d["name"] == "cuda" for d in self.json_of("list")["devices"]):
-            self.skipTest("there is a card")
-        self.assert_fails(1, "bench", "a.mtx", "--device", "cuda", saying="CUDA")
-        self.assertEqual(self.figures("a.mtx")["device"]["name"], "cpu")
-
-    def test_has_a_suite_of_its_own(self):
-        kinds = ["tridiagonal", "poisson2d", "poisson3d", "poisson27", "fem", "rmat", "uniform", "dense_rows", "empty_rows"]
-        found = self.figures("--device", "emulator")["matrices"]
-        self.assertEqual([m["matrix"].split(":")[0] for m in found], [*kinds, "poisson2d", "rmat"])
-        for matrix in found:
-            self.assertLess(matrix["entries"], 30_000)
-            self.assertLessEqual({r["verdict"] for r in matrix["results"]}, {"ok", "refused"})
-        alone = self.json_of("info", found[5]["matrix"])
-        self.assertEqual(alone["entries"], found[5]["entries"])
 
 
 class OnATerminal(InFolder):

@@ -4,12 +4,7 @@
 namespace nz {
 
 std::span<const kernel_row> cuda_kernels() {
-  static const std::vector<kernel_row> rows = [] {
-    std::vector<kernel_row> all;
-    for (const auto part : {cuda_csr_kernels(), cuda_other_kernels(), cusparse_kernels()})
-      all.insert(all.end(), part.begin(), part.end());
-    return all;
-  }();
+  static const auto rows = join({cuda_csr_kernels(), cuda_other_kernels(), cusparse_kernels()});
   return rows;
 }
 

@@ -1,6 +1,4 @@
 #include <atomic>
-#include <iterator>
-#include <vector>
 
 #include <nonzero/core/threads.hpp>
 #include <nonzero/gpu/emulator/device.hpp>
@@ -56,13 +54,7 @@ std::shared_ptr<device> emulator_device() {
 }
 
 std::span<const kernel_row> emulator_kernels() {
-  static const std::vector<kernel_row> rows = [] {
-    std::vector<kernel_row> all(std::begin(gpu::csr_rows<emulator_queue>),
-                                std::end(gpu::csr_rows<emulator_queue>));
-    all.insert(all.end(), std::begin(gpu::other_rows<emulator_queue>),
-               std::end(gpu::other_rows<emulator_queue>));
-    return all;
-  }();
+  static const auto rows = join({gpu::csr_rows<emulator_queue>, gpu::other_rows<emulator_queue>});
   return rows;
 }
 

@@ -17,6 +17,8 @@ struct prepare_options {
   std::shared_ptr<device> on = nullptr;
   /// Keep row offsets in 64 bits on a GPU though they would fit into 32.
   bool wide_offsets = false;
+  /// For the CPU's kernels: the instruction set, one of simd_targets(); empty: the best there is.
+  std::string_view simd = {};
 };
 
 /// The device for a kernel that runs on `kind`: the one asked for, or what `otherwise` gives where none was.
@@ -35,6 +37,9 @@ struct kernel_row {
   std::string_view summary;
   std::unique_ptr<prepared_matrix<float>> (*prepare_float)(const csr<float>&, const prepare_options&);
   std::unique_ptr<prepared_matrix<double>> (*prepare_double)(const csr<double>&, const prepare_options&);
+  /// Values in single precision, x, y and the sums in double; null where there is none.
+  std::unique_ptr<prepared_matrix<double>> (*prepare_mixed)(const csr<float>&,
+                                                            const prepare_options&) = nullptr;
 
   /// Converts `a` for this kernel and places it. Throws `unsupported` where the format would break the
   /// budget, `device_error` where the device is missing or full.

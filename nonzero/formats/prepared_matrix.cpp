@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <functional>
 
+#include <nonzero/core/array.hpp>
 #include <nonzero/core/shapes.hpp>
 #include <nonzero/formats/prepared_matrix.hpp>
 
@@ -36,6 +38,26 @@ void prepared_matrix<V>::multiply(V alpha, const vector<V>& x, V beta, vector<V>
   if (!is_here(x) || !is_here(y))
     throw device_error("x and y must be on the device that the matrix is on: " + on_->description());
   run(alpha, x.data(), beta, y.data(), in);
+}
+
+template <class V>
+double prepared_matrix<V>::apply(std::span<const V> x, const rows_epilogue<V>& epilogue) const {
+  require_vectors_fit(rows_, cols_, x.size(), static_cast<std::size_t>(rows_));
+  if (!on_->is_host())
+    throw unsupported("fused steps need a kernel of the CPU; this matrix is on " + on_->description());
+  return run_fused(x.data(), epilogue);
+}
+
+template <class V> double prepared_matrix<V>::run_fused(const V* x, const rows_epilogue<V>& epilogue) const {
+  constexpr index chunk = 1024;
+  array<V> sums(static_cast<std::size_t>(rows_));
+  run(V{1}, x, V{0}, sums.data(), {});
+  double total = 0;
+  for (index first = 0; first < rows_; first += chunk)
+    total +=
+        epilogue(first, std::span(sums).subspan(static_cast<std::size_t>(first),
+                                                static_cast<std::size_t>(std::min(chunk, rows_ - first))));
+  return total;
 }
 
 template class prepared_matrix<float>;

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/types.hpp>
 #include <nonzero/core/vector.hpp>
 #include <nonzero/formats/footprint.hpp>
@@ -28,6 +29,12 @@ template <class V> class prepared_matrix {
   /// kernel's code: do one before capturing. Matrix, x and y must outlive what is under way, and the graph.
   void multiply(V alpha, const vector<V>& x, V beta, vector<V>& y, stream in = {}) const;
 
+  /// A fused step: finds A x and hands it, chunk of rows by chunk of rows, to the epilogue; returns the sum
+  /// of what that gives. The CPU's kernels do so while the chunk is in the nearest cache; the others find all
+  /// of A x first. Throws `shape_error` if x does not fit, `unsupported` where the matrix is not in the
+  /// host's memory.
+  double apply(std::span<const V> x, const rows_epilogue<V>& epilogue) const;
+
   /// What the converted matrix takes.
   virtual footprint storage() const = 0;
   const std::shared_ptr<device>& where() const { return on_; }
@@ -41,6 +48,7 @@ template <class V> class prepared_matrix {
  private:
   /// y = alpha * A x + beta * y, for vectors that fit, in the device's memory.
   virtual void run(V alpha, const V* x, V beta, V* y, stream in) const = 0;
+  virtual double run_fused(const V* x, const rows_epilogue<V>& epilogue) const;
 
   index rows_, cols_;
   std::shared_ptr<device> on_;

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include <nonzero/cpu/kernels.hpp>
 #include <nonzero/gpu/cuda/device.hpp>
 #include <nonzero/gpu/emulator/device.hpp>
 #include <nonzero/plan/kernels.hpp>
@@ -80,7 +81,7 @@ std::span<const format_row> formats() { return format_table; }
 
 std::span<const kernel_row> kernels() {
   // The CPU's, then the card's, then the emulator's: the order in which find_kernel prefers them.
-  static const auto table = join({serial_rows, cuda_kernels(), emulator_kernels()});
+  static const auto table = join({cpu_kernels(), serial_rows, cuda_kernels(), emulator_kernels()});
   return table;
 }
 

@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/share.hpp>
+
+namespace nz::cpu {
+
+chunking cut_into_chunks(std::span<const offset> row_begin) {
+  const auto rows = static_cast<index>(row_begin.size()) - 1;
+  constexpr offset per_row = chunk_cost / most_chunk_rows;
+  const auto cost = [&](index row) { return row_begin[row] + per_row * row; };
+  const auto length = [&](index row) { return row_begin[row + 1] - row_begin[row]; };
+  chunking out;
+  const auto close_chunk = [&](index end, bool is_long) {
+    if (end == out.first_row.back()) return;
+    out.cost_before.push_back(out.cost_before.back() +
+                              (is_long ? 0 : cost(end) - cost(out.first_row.back())));
+    out.first_row.push_back(end);
+  };
+  for (index row = 0; row < rows;) {
+    // The first row at which the chunk from `row` on has its cost.
+    const offset wanted = cost(row) + chunk_cost;
+    index low = row + 1, high = std::min(rows, row + most_chunk_rows);
+    while (low < high) {
+      const index middle = low + (high - low) / 2;
+      if (cost(middle) < wanted)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    const bool ends_long = length(low - 1) > long_row_from;
+    close_chunk(ends_long ? low - 1 : low, false);
+    if (ends_long) {
+      for (offset begin = row_begin[low - 1]; begin < row_begin[low]; begin += piece_length)
+        out.pieces.push_back({low - 1, begin, std::min(begin + piece_length, row_begin[low])});
+      close_chunk(low, true);
+    }
+    row = low;
+  }
+  return out;
+}
+
+template <class V>
+chunked_matrix<V>::chunked_matrix(index rows, index cols, chunking cut)
+    : prepared_matrix<V>(rows, cols, cpu_device()), cut_(std::move(cut)), piece_sums_(cut_.pieces.size()) {}
+
+template <class V> footprint chunked_matrix<V>::chunking_footprint() const {
+  return {cut_.first_row.size() * sizeof(index) + cut_.cost_before.size() * sizeof(offset) +
+              cut_.pieces.size() * (sizeof(chunking::piece) + sizeof(V)),
+          0};
+}
+
+/// for_chunk(chunk, first row, rows) on several threads at once, after the pieces of all long rows.
+template <class V>
+template <class ForChunk>
+void chunked_matrix<V>::run_chunks(const V* x, ForChunk for_chunk) const {
+  const auto pieces = static_cast<offset>(cut_.pieces.size());
+  const offset cost = cut_.cost_before.back() + pieces * piece_length;
+#pragma omp parallel if (cost >= least_parallel_cost)
+  {
+    if (pieces > 0) {
+      const share mine = equal_share(pieces);
+      for (offset p = mine.begin; p < mine.end; ++p) piece_sums_[p] = find_piece_sum(cut_.pieces[p], x);
+#pragma omp barrier
+    }
+    const share mine = cost_share(cut_.cost_before);
+    for (auto chunk = static_cast<index>(mine.begin); chunk < mine.end; ++chunk)
+      for_chunk(chunk, cut_.first_row[chunk], cut_.first_row[chunk + 1] - cut_.first_row[chunk]);
+  }
+}
+
+template <class V> V chunked_matrix<V>::long_row_sum(index row) const {
+  const auto first = std::lower_bound(cut_.pieces.begin(), cut_.pieces.end(), row,
+                                      [](const chunking::piece& p, index r) { return p.row < r; });
+  V sum = 0;
+  for (auto p = first; p != cut_.pieces.end() && p->row == row; ++p)
+    sum += piece_sums_[static_cast<std::size_t>(p - cut_.pieces.begin())];
+  return sum;
+}
+
+template <class V> void chunked_matrix<V>::run(V alpha, const V* x, V beta, V* y, stream) const {
+  const scale_and_add<V> epilogue{alpha, beta};
+  const bool is_plain = alpha == V{1} && beta == V{0};
+  run_chunks(x, [&](index chunk, index first, index rows) {
+    if (cut_.is_long_row(chunk)) return epilogue(long_row_sum(first), y[first]);
+    if (is_plain) return find_sums(chunk, x, y + first);
+    alignas(64) V sums[most_chunk_rows];
+    find_sums(chunk, x, sums);
+    for (index i = 0; i < rows; ++i) epilogue(sums[i], y[first + i]);
+  });
+}
+
+template <class V> double chunked_matrix<V>::run_fused(const V* x, const rows_epilogue<V>& epilogue) const {
+  array<double> parts(static_cast<std::size_t>(cut_.chunks()));
+  run_chunks(x, [&](index chunk, index first, index rows) {
+    alignas(64) V sums[most_chunk_rows];
+    if (cut_.is_long_row(chunk))
+      sums[0] = long_row_sum(first);
+    else
+      find_sums(chunk, x, sums);
+    parts[static_cast<std::size_t>(chunk)] = epilogue(first, {sums, static_cast<std::size_t>(rows)});
+  });
+  double total = 0;
+  for (const double part : parts) total += part;
+  return total;
+}
+
+template class chunked_matrix<float>;
+template class chunked_matrix<double>;
+
+}  // namespace nz::cpu

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <vector>
+
+#include <nonzero/core/array.hpp>
+#include <nonzero/formats/prepared_matrix.hpp>
+
+namespace nz::cpu {
+
+/// The most rows in a chunk: their sums stay in the nearest cache until the epilogue takes them.
+constexpr index most_chunk_rows = 1024;
+/// A chunk is closed once its entries and four times its rows come to this.
+constexpr offset chunk_cost = offset{4} * most_chunk_rows;
+/// A row of more entries is a chunk of its own, cut into pieces that several threads can share.
+constexpr offset long_row_from = 2 * chunk_cost;
+constexpr offset piece_length = chunk_cost;
+
+/// How rows are cut for the threads. It depends on the matrix alone, never on how many threads there are:
+/// that is what makes the results the same for any number of them.
+struct chunking {
+  struct piece {
+    index row;
+    offset begin, end;  // entries of that row
+  };
+  array<index> first_row{0};  // chunks+1 long; chunk c holds the rows [first_row[c], first_row[c+1])
+  array<offset> cost_before{
+      0};                     // chunks+1 long; entries and rows before the chunk, without those of long rows
+  std::vector<piece> pieces;  // of the long rows, in order
+
+  index chunks() const { return static_cast<index>(first_row.size()) - 1; }
+  /// A chunk with rows and no cost is one long row.
+  bool is_long_row(index chunk) const { return cost_before[chunk] == cost_before[chunk + 1]; }
+};
+
+/// Takes time for the chunks, not for the rows.
+chunking cut_into_chunks(std::span<const offset> row_begin);
+
+/// A matrix whose kernel finds the sums of one chunk of rows at a time. Threads have consecutive chunks of
+/// about the same cost; long rows come first, cut into pieces whose sums are added in order.
+template <class V> class chunked_matrix : public prepared_matrix<V> {
+ protected:
+  chunked_matrix(index rows, index cols, chunking cut);
+  const chunking& cut() const { return cut_; }
+  footprint chunking_footprint() const;
+
+ private:
+  /// sums[i] = (A x)[first_row + i] for the rows of a chunk, which is no long row.
+  virtual void find_sums(index chunk, const V* x, V* sums) const = 0;
+  /// The sum over some entries of a long row.
+  virtual V find_piece_sum(const chunking::piece& piece, const V* x) const = 0;
+
+  void run(V alpha, const V* x, V beta, V* y, stream) const final;
+  double run_fused(const V* x, const rows_epilogue<V>& epilogue) const final;
+  template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const;
+  V long_row_sum(index row) const;
+
+  chunking cut_;
+  mutable array<V> piece_sums_;
+};
+
+}  // namespace nz::cpu

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <span>
+
+#include <nonzero/formats/kernel_row.hpp>
+
+namespace nz {
+
+/// The rows of the table of kernels for those of this folder.
+std::span<const kernel_row> cpu_kernels();
+
+}  // namespace nz

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include <omp.h>
+
+#include <nonzero/core/types.hpp>
+
+namespace nz::cpu {
+
+/// Below this many entries, waking the other threads takes longer than they save.
+constexpr offset least_parallel_cost = 8 * 1024;
+
+/// What [0, count) means for one of several threads.
+struct share {
+  offset begin, end;
+};
+
+/// Equal counts, for the calling thread of an OpenMP team.
+inline share equal_share(offset count) {
+  const offset thread = omp_get_thread_num(), threads = omp_get_num_threads();
+  return {count * thread / threads, count * (thread + 1) / threads};
+}
+
+/// About equal costs, where cost_before[i] is the cost of what comes before i, and the last the cost of all.
+inline share cost_share(std::span<const offset> cost_before) {
+  const share cost = equal_share(cost_before.back());
+  const auto at = [&](offset c) {
+    return std::lower_bound(cost_before.begin(), cost_before.end(), c) - cost_before.begin();
+  };
+  const bool is_first = omp_get_thread_num() == 0,
+             is_last = omp_get_thread_num() + 1 == omp_get_num_threads();
+  return {is_first ? 0 : at(cost.begin),
+          is_last ? static_cast<offset>(cost_before.size()) - 1 : at(cost.end)};
+}
+
+}  // namespace nz::cpu

@@ -5,9 +5,9 @@
 
 namespace nz::cpu {
 
-chunking cut_into_chunks(std::span<const offset> row_begin) {
+chunking cut_into_chunks(std::span<const offset> row_begin, index most_rows, offset most_cost) {
   const auto rows = static_cast<index>(row_begin.size()) - 1;
-  constexpr offset per_row = chunk_cost / most_chunk_rows;
+  const offset per_row = most_cost / most_rows;
   const auto cost = [&](index row) { return row_begin[row] + per_row * row; };
   const auto length = [&](index row) { return row_begin[row + 1] - row_begin[row]; };
   chunking out;
@@ -19,8 +19,8 @@ chunking cut_into_chunks(std::span<const offset> row_begin) {
   };
   for (index row = 0; row < rows;) {
     // The first row at which the chunk from `row` on has its cost.
-    const offset wanted = cost(row) + chunk_cost;
-    index low = row + 1, high = std::min(rows, row + most_chunk_rows);
+    const offset wanted = cost(row) + most_cost;
+    index low = row + 1, high = rows - row < most_rows ? rows : row + most_rows;
     while (low < high) {
       const index middle = low + (high - low) / 2;
       if (cost(middle) < wanted)
@@ -28,7 +28,7 @@ chunking cut_into_chunks(std::span<const offset> row_begin) {
       else
         high = middle;
     }
-    const bool ends_long = length(low - 1) > long_row_from;
+    const bool ends_long = length(low - 1) > 2 * most_cost;
     close_chunk(ends_long ? low - 1 : low, false);
     if (ends_long) {
       for (offset begin = row_begin[low - 1]; begin < row_begin[low]; begin += piece_length)

@@ -32,8 +32,10 @@ struct chunking {
   bool is_long_row(index chunk) const { return cost_before[chunk] == cost_before[chunk + 1]; }
 };
 
-/// Takes time for the chunks, not for the rows.
-chunking cut_into_chunks(std::span<const offset> row_begin);
+/// A chunk has at most `most_rows` rows, and is closed once its entries and `cost` / `most_rows` times its
+/// rows come to `cost`. Takes time for the chunks, not for the rows.
+chunking cut_into_chunks(std::span<const offset> row_begin, index most_rows = most_chunk_rows,
+                         offset cost = chunk_cost);
 
 /// A matrix whose kernel finds the sums of one chunk of rows at a time. Threads have consecutive chunks of
 /// about the same cost; long rows come first, cut into pieces whose sums are added in order.

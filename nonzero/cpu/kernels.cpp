@@ -31,11 +31,16 @@ constexpr auto csr_balanced = []<class A, class V>(const auto& a, const auto& op
 constexpr auto packed_slices = []<class A, class V>(const auto& a, const auto& options) {
   return cpu::prepare_packed_slices<A, V>(a, options);
 };
+constexpr auto binned_two_pass = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_binned_two_pass<A, V>(a, options);
+};
 
 constexpr kernel_row table[] = {
     row<csr_balanced>("csr_balanced", "csr", "equal shares of entries; short rows by loops for their length"),
     row<packed_slices>("packed_slices", "packed",
                        "runs by vectors of rows, the rest by groups of eight rows"),
+    row<binned_two_pass>("binned_two_pass", "binned",
+                         "products by blocks of columns, then sums by bins of rows"),
 };
 
 }  // namespace

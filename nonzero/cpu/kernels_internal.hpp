@@ -12,5 +12,7 @@ template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_csr_balanced(const csr<A>&, const prepare_options&);
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_packed_slices(const csr<A>&, const prepare_options&);
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_binned_two_pass(const csr<A>&, const prepare_options&);
 
 }  // namespace nz::cpu

@@ -25,11 +25,12 @@ inline share equal_share(offset count) {
   return {count * thread / threads, count * (thread + 1) / threads};
 }
 
-/// About equal costs, where cost_before[i] is the cost of what comes before i, and the last the cost of all.
+/// About equal costs, where what is between i and i + 1 costs cost_before[i + 1] - cost_before[i].
 inline share cost_share(std::span<const offset> cost_before) {
-  const share cost = equal_share(cost_before.back());
+  const share cost = equal_share(cost_before.back() - cost_before.front());
   const auto at = [&](offset c) {
-    return std::lower_bound(cost_before.begin(), cost_before.end(), c) - cost_before.begin();
+    return std::lower_bound(cost_before.begin(), cost_before.end(), cost_before.front() + c) -
+           cost_before.begin();
   };
   const bool is_first = omp_get_thread_num() == 0,
              is_last = omp_get_thread_num() + 1 == omp_get_num_threads();

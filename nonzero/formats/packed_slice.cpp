@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 
+#include <nonzero/formats/exact_internal.hpp>
 #include <nonzero/formats/packed_slice_internal.hpp>
 
 namespace nz {
@@ -10,11 +10,6 @@ namespace {
 
 constexpr index shortest_run = 16;           // a shorter one costs more than its rows do among the rest
 constexpr index most_strangers_at_once = 4;  // rows of another pattern that a run passes over
-
-template <class V> bool is_single(V value) {
-  using bits = std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>;
-  return std::bit_cast<bits>(static_cast<V>(static_cast<float>(value))) == std::bit_cast<bits>(value);
-}
 
 /// Whether two rows have the same columns, counted from the row.
 template <class V> bool have_same_columns(const csr<V>& a, index i, index j) {
@@ -98,7 +93,7 @@ template <class V> class run_finder {
   bool has_single_values(const packed_run& run) const {
     if (sizeof(V) == sizeof(float)) return false;
     const V* begin = a_.val.data() + a_.row_begin[run.first_row];
-    return std::all_of(begin, a_.val.data() + a_.row_begin[run.first_row + run.rows], is_single<V>);
+    return std::all_of(begin, a_.val.data() + a_.row_begin[run.first_row + run.rows], is_exactly_single<V>);
   }
 
   const csr<V>& a_;
@@ -121,8 +116,8 @@ template <class V> void draft_rest(const csr<V>& a, index first, packed_draft& o
       low = std::min(low, a.col[k]);
       high = std::max(high, a.col[k]);
       if (one == nullptr) one = &a.val[k];
-      is_one = is_one && std::memcmp(one, &a.val[k], sizeof(V)) == 0;
-      are_single = are_single && is_single(a.val[k]);
+      is_one = is_one && have_same_bits(*one, a.val[k]);
+      are_single = are_single && is_exactly_single(a.val[k]);
     }
   out.first_column = entries > 0 ? low : 0;
   out.columns = high - out.first_column <= std::numeric_limits<std::uint16_t>::max() ? packed_columns::near

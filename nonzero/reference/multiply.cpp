@@ -79,12 +79,22 @@ template <class V> void multiply(V alpha, const tjds<V>& a, std::span<const V> x
   }
 }
 
-template <class V> void multiply(V alpha, const packed<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+/// For formats whose entries do not come row by row.
+template <class V, class Format>
+void multiply_entries(V alpha, const Format& a, std::span<const V> x, V beta, std::span<V> y) {
   require_vectors_fit(a.rows, a.cols, x.size(), y.size());
   array<V> sums(static_cast<std::size_t>(a.rows), 0);
   for_each_entry(a, [&](index row, index col, V val) { sums[row] += val * x[col]; });
   const scale_and_add<V> finish{alpha, beta};
   for (index i = 0; i < a.rows; ++i) finish(sums[i], y[i]);
+}
+
+template <class V> void multiply(V alpha, const packed<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  multiply_entries(alpha, a, x, beta, y);
+}
+
+template <class V> void multiply(V alpha, const binned<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  multiply_entries(alpha, a, x, beta, y);
 }
 
 template void multiply(float, const csr<float>&, std::span<const float>, float, std::span<float>);
@@ -101,5 +111,7 @@ template void multiply(float, const tjds<float>&, std::span<const float>, float,
 template void multiply(double, const tjds<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const packed<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const packed<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const binned<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const binned<double>&, std::span<const double>, double, std::span<double>);
 
 }  // namespace nz::reference

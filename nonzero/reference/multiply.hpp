@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include <nonzero/formats/binned.hpp>
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/formats/ell.hpp>
@@ -21,5 +22,6 @@ template <class V> void multiply(V alpha, const hyb<V>& a, std::span<const V> x,
 template <class V> void multiply(V alpha, const jds<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const tjds<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const packed<V>& a, std::span<const V> x, V beta, std::span<V> y);
+template <class V> void multiply(V alpha, const binned<V>& a, std::span<const V> x, V beta, std::span<V> y);
 
 }  // namespace nz::reference

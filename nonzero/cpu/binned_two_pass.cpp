@@ -1,0 +1,277 @@
+// Panel by panel in two passes: products of a block of columns after the other, while a near cache holds the
+// block's x, and then their sums, bin of rows by bin of rows, while the nearest cache holds the bin's. What
+// is between them is as long as a panel. Good: x gathered from all over (graphs, random columns) that no near
+// cache holds.  Bad: anything else: each entry is written and read once more. Traffic: 12 bytes per entry in
+// double, x once per panel, the products twice through the last cache. Source: Beamer, Asanović, Patterson,
+// "Reducing Pagerank communication via propagation blocking" (2017).
+#include <nonzero/cpu/targets_internal.hpp>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "nonzero/cpu/binned_two_pass.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/share.hpp>
+#include <nonzero/formats/binned.hpp>
+
+#ifndef NONZERO_CPU_BINNED_TWO_PASS  // this file is included by itself, once for each target
+#  define NONZERO_CPU_BINNED_TWO_PASS
+namespace nz::cpu {
+
+/// Sums of a row that are kept apart in the second pass: entries of a row come one after the other, and an
+/// addition in memory must not wait for the one just before.
+constexpr int sum_ways = 4;
+
+/// S: what values are held in, V: what they are multiplied and added in.
+template <class S, class V> struct binned_functions {
+  /// product[k] = val[k] * x[col[k]]
+  void (*multiply)(const std::uint16_t* col, const S* val, offset entries, const V* x, V* product);
+  /// The same where all values are one.
+  void (*scale)(const std::uint16_t* col, S val, offset entries, const V* x, V* product);
+  /// sums[sum_ways * row[k] + k % sum_ways] += product[k]
+  void (*add)(const std::uint16_t* row, const V* product, offset entries, V* sums);
+  /// The sum over some entries of a long row.
+  V (*find_sum)(const index* col, const S* val, offset entries, const V* x);
+};
+
+}  // namespace nz::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace nz::cpu::HWY_NAMESPACE {
+namespace {
+
+template <class S, class V>
+void multiply(const std::uint16_t* HWY_RESTRICT col, const S* HWY_RESTRICT val, offset entries,
+              const V* HWY_RESTRICT x, V* HWY_RESTRICT product) {
+  constexpr int width = 8;
+  offset k = 0;
+  for (; k + width <= entries; k += width)
+    for (int e = 0; e < width; ++e) product[k + e] = static_cast<V>(val[k + e]) * x[col[k + e]];
+  for (; k < entries; ++k) product[k] = static_cast<V>(val[k]) * x[col[k]];
+}
+
+template <class S, class V>
+void scale(const std::uint16_t* HWY_RESTRICT col, S val, offset entries, const V* HWY_RESTRICT x,
+           V* HWY_RESTRICT product) {
+  constexpr int width = 8;
+  const auto factor = static_cast<V>(val);
+  offset k = 0;
+  for (; k + width <= entries; k += width)
+    for (int e = 0; e < width; ++e) product[k + e] = factor * x[col[k + e]];
+  for (; k < entries; ++k) product[k] = factor * x[col[k]];
+}
+
+template <class V>
+void add(const std::uint16_t* HWY_RESTRICT row, const V* HWY_RESTRICT product, offset entries,
+         V* HWY_RESTRICT sums) {
+  offset k = 0;
+  for (; k + sum_ways <= entries; k += sum_ways)
+    for (int e = 0; e < sum_ways; ++e) sums[sum_ways * row[k + e] + e] += product[k + e];
+  for (int e = 0; k < entries; ++k, ++e) sums[sum_ways * row[k] + e] += product[k];
+}
+
+template <class S, class V> V find_sum(const index* col, const S* val, offset entries, const V* x) {
+  constexpr int width = 8;
+  V sums[width] = {};
+  offset k = 0;
+  for (; k + width <= entries; k += width)
+    for (int e = 0; e < width; ++e) sums[e] += static_cast<V>(val[k + e]) * x[col[k + e]];
+  V rest = 0;
+  for (; k < entries; ++k) rest += static_cast<V>(val[k]) * x[col[k]];
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7])) + rest;
+}
+
+template <class S, class V> using entry = typename compiled_functions<binned_functions<S, V>>::entry;
+const entry<float, float> floats(HWY_TARGET, {multiply, scale, add, find_sum});
+const entry<float, double> mixed(HWY_TARGET, {multiply, scale, add, find_sum});
+const entry<double, double> doubles(HWY_TARGET, {multiply, scale, add, find_sum});
+
+}  // namespace
+}  // namespace nz::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nz::cpu {
+namespace {
+
+constexpr index most_bin_rows = 2048;            // whose sums a near cache holds
+constexpr offset bin_cost = 16 * most_bin_rows;  // entries and sixteen times the rows of a bin
+constexpr index fewest_panels = 8;               // so that the products between the passes take little memory
+
+/// Panels of about the same cost: as many as make their products fit beside x into the last cache, where it
+/// has room for x at all.
+std::vector<index> cut_into_panels(const chunking& cut, offset entries, std::size_t value_size, index cols) {
+  const std::uint64_t cache = cpu_device()->cache_bytes();
+  const auto product_bytes = static_cast<std::uint64_t>(entries) * value_size;
+  std::uint64_t panels = fewest_panels;
+  if (static_cast<std::uint64_t>(cols) * value_size < cache / 4)
+    panels = std::max(panels, 1 + product_bytes / (cache / 4 + 1));
+  std::vector<index> panel_bin{0};
+  const offset cost = cut.cost_before.back();
+  for (std::uint64_t p = 1; p <= panels; ++p) {
+    const auto wanted =
+        static_cast<offset>(static_cast<double>(cost) * static_cast<double>(p) / static_cast<double>(panels));
+    auto bin = static_cast<index>(std::lower_bound(cut.cost_before.begin(), cut.cost_before.end(), wanted) -
+                                  cut.cost_before.begin());
+    if (p == panels) bin = cut.chunks();
+    if (bin > panel_bin.back()) panel_bin.push_back(bin);
+  }
+  return panel_bin;
+}
+
+template <class A, class V> class binned_two_pass final : public prepared_matrix<V> {
+ public:
+  binned_two_pass(const csr<A>& a, chunking cut, std::string_view simd)
+      : prepared_matrix<V>(a.rows, a.cols, cpu_device()),
+        full_(compiled_functions<binned_functions<A, V>>::find(simd)),
+        single_(compiled_functions<binned_functions<float, V>>::find(simd)),
+        cut_(std::move(cut)),
+        a_(to_binned(a, {cut_.first_row.begin(), cut_.first_row.end()},
+                     cut_into_panels(cut_, a.nnz(), sizeof(V), a.cols), long_rows(cut_), run_in_team)),
+        piece_sums_(cut_.pieces.size()) {
+    offset longest = 0;
+    for (index p = 0; p < a_.panels(); ++p) longest = std::max(longest, panel_begin(p + 1) - panel_begin(p));
+    products_.resize(static_cast<std::size_t>(longest));
+    offset before = 0;  // pieces point into the rows kept apart
+    for (std::size_t i = 0, p = 0; i < a_.long_row.size(); ++i) {
+      before = a_.long_rows.row_begin[i] - a.row_begin[a_.long_row[i]];
+      for (; p < cut_.pieces.size() && cut_.pieces[p].row == a_.long_row[i]; ++p) {
+        cut_.pieces[p].begin += before;
+        cut_.pieces[p].end += before;
+      }
+    }
+  }
+  footprint storage() const override {
+    footprint out = footprint_of(a_);
+    out.bytes += products_.size() * sizeof(V);
+    return out;
+  }
+
+ private:
+  static std::vector<index> long_rows(const chunking& cut) {
+    std::vector<index> out;
+    for (const chunking::piece& piece : cut.pieces)
+      if (out.empty() || out.back() != piece.row) out.push_back(piece.row);
+    return out;
+  }
+  offset panel_begin(index panel) const {
+    return a_.segment_begin[offset{a_.panel_bin[panel]} * a_.blocks()];
+  }
+
+  void run(V alpha, const V* x, V beta, V* y, stream) const override {
+    const scale_and_add<V> epilogue{alpha, beta};
+    run_bins(x, [&](index, index first, std::span<V> sums) {
+      for (const V sum : sums) epilogue(sum, y[first++]);
+    });
+  }
+
+  double run_fused(const V* x, const rows_epilogue<V>& epilogue) const override {
+    array<double> parts(static_cast<std::size_t>(a_.bins()));
+    run_bins(x, [&](index bin, index first, std::span<V> sums) { parts[bin] = epilogue(first, sums); });
+    double total = 0;
+    for (const double part : parts) total += part;
+    return total;
+  }
+
+  /// for_bin(bin, first row, sums) on several threads at once.
+  template <class ForBin> void run_bins(const V* x, ForBin for_bin) const {
+#  pragma omp parallel if (cut_.cost_before.back() +                                      \
+                               static_cast <offset>(cut_.pieces.size()) * piece_length >= \
+                           least_parallel_cost)
+    {
+      const share pieces = equal_share(static_cast<offset>(cut_.pieces.size()));
+      for (offset p = pieces.begin; p < pieces.end; ++p) piece_sums_[p] = find_piece_sum(cut_.pieces[p], x);
+      for (index panel = 0; panel < a_.panels(); ++panel) {
+        multiply_panel(panel, x);
+#  pragma omp barrier
+        add_panel(panel, for_bin);
+#  pragma omp barrier
+      }
+    }
+  }
+
+  V find_piece_sum(const chunking::piece& piece, const V* x) const {
+    return full_.find_sum(a_.long_rows.col.data() + piece.begin, a_.long_rows.val.data() + piece.begin,
+                          piece.end - piece.begin, x);
+  }
+
+  /// This thread's part of the products.
+  void multiply_panel(index panel, const V* x) const {
+    const offset first = offset{a_.panel_bin[panel]} * a_.blocks(),
+                 bins = a_.panel_bin[panel + 1] - a_.panel_bin[panel];
+    const offset count = bins * a_.blocks();
+    const share mine = cost_share({a_.segment_begin.data() + first, static_cast<std::size_t>(count) + 1});
+    for (offset s = mine.begin; s < mine.end;) {
+      const offset block = s / bins, end = std::min(mine.end, (block + 1) * bins);  // of one block
+      const offset from = a_.segment_begin[first + s], entries = a_.segment_begin[first + end] - from;
+      multiply_entries(from, entries, x + block * a_.block_cols,
+                       products_.data() + (from - panel_begin(panel)));
+      s = end;
+    }
+  }
+
+  void multiply_entries(offset from, offset entries, const V* x, V* product) const {
+    if (a_.values == packed_values::one)
+      full_.scale(a_.col.data() + from, a_.val[0], entries, x, product);
+    else if (a_.values == packed_values::single)
+      single_.multiply(a_.col.data() + from, a_.single_val.data() + from, entries, x, product);
+    else
+      full_.multiply(a_.col.data() + from, a_.val.data() + from, entries, x, product);
+  }
+
+  /// This thread's part of the bins.
+  template <class ForBin> void add_panel(index panel, ForBin& for_bin) const {
+    const index first = a_.panel_bin[panel], last = a_.panel_bin[panel + 1];
+    const share mine =
+        cost_share({cut_.cost_before.data() + first, static_cast<std::size_t>(last - first) + 1});
+    for (index bin = first + static_cast<index>(mine.begin); bin < first + mine.end; ++bin) {
+      alignas(64) V sums[sum_ways * most_bin_rows];
+      const index rows = a_.bin_row[bin + 1] - a_.bin_row[bin];
+      std::fill_n(sums, sum_ways * rows, V{0});
+      for (index block = 0; block < a_.blocks(); ++block) {
+        const offset segment = a_.segment(panel, block, bin), begin = a_.segment_begin[segment];
+        full_.add(a_.row.data() + begin, products_.data() + (begin - panel_begin(panel)),
+                  a_.segment_begin[segment + 1] - begin, sums);
+      }
+      for (index i = 0; i < rows; ++i)
+        sums[i] =
+            (sums[sum_ways * i] + sums[sum_ways * i + 1]) + (sums[sum_ways * i + 2] + sums[sum_ways * i + 3]);
+      if (cut_.is_long_row(bin)) sums[0] = long_row_sum(a_.bin_row[bin]);
+      for_bin(bin, a_.bin_row[bin], {sums, static_cast<std::size_t>(rows)});
+    }
+  }
+
+  V long_row_sum(index row) const {
+    V sum = 0;
+    for (std::size_t p = 0; p < cut_.pieces.size(); ++p)
+      if (cut_.pieces[p].row == row) sum += piece_sums_[p];
+    return sum;
+  }
+
+  binned_functions<A, V> full_;
+  binned_functions<float, V> single_;
+  chunking cut_;
+  binned<A> a_;
+  mutable array<V> products_, piece_sums_;
+};
+
+}  // namespace
+
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_binned_two_pass(const csr<A>& a, const prepare_options& options) {
+  return std::make_unique<binned_two_pass<A, V>>(a, cut_into_chunks(a.row_begin, most_bin_rows, bin_cost),
+                                                 options.simd);
+}
+
+template std::unique_ptr<prepared_matrix<float>> prepare_binned_two_pass(const csr<float>&,
+                                                                         const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_binned_two_pass(const csr<float>&,
+                                                                          const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_binned_two_pass(const csr<double>&,
+                                                                          const prepare_options&);
+
+}  // namespace nz::cpu
+#endif

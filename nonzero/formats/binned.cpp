@@ -1,0 +1,219 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <nonzero/formats/binned.hpp>
+#include <nonzero/formats/exact_internal.hpp>
+
+namespace nz {
+namespace {
+
+/// A segment costs about as much as this many entries, in memory and in time.
+constexpr offset entries_per_segment = 16;
+
+template <class V> void require_dense_segments(const csr<V>& a, offset segments) {
+  if (segments > 4096 && segments > a.nnz() / entries_per_segment)
+    throw unsupported(
+        fmt::format("binned: {} entries would lie in {} segments of a block of {} columns and a bin "
+                    "of rows; use another format",
+                    a.nnz(), segments, binned<V>::block_cols));
+}
+
+/// How the values of a matrix can be held, found bin by bin.
+template <class V>
+packed_values common_values(const csr<V>& a, std::span<const index> bin_row,
+                            const for_each_runner& for_each) {
+  const std::size_t bins = bin_row.size() - 1;
+  std::vector<packed_values> kinds(bins, packed_values::one);
+  for_each(static_cast<offset>(bins), [&](offset bin) {
+    const auto b = static_cast<std::size_t>(bin);
+    const V *begin = a.val.data() + a.row_begin[bin_row[b]],
+            *end = a.val.data() + a.row_begin[bin_row[b + 1]];
+    const V* other = std::find_if(begin, end, [&](const V& v) { return !have_same_bits(v, a.val[0]); });
+    if (other == end) return;
+    const bool are_single = sizeof(V) > sizeof(float) && std::all_of(begin, end, is_exactly_single<V>);
+    kinds[b] = are_single ? packed_values::single : packed_values::full;
+  });
+  // One that is not single itself does not go with those that are.
+  packed_values out = *std::max_element(kinds.begin(), kinds.end());
+  if (out == packed_values::single && !is_exactly_single(a.val[0])) out = packed_values::full;
+  return out;
+}
+
+/// Turns the counts of segments, counted per bin, into where they begin.
+template <class V> void count_to_begin(const array<index>& count, binned<V>& out) {
+  const index blocks = out.blocks();
+  offset next = 0;
+  out.segment_begin.resize(static_cast<std::size_t>(offset{blocks} * out.bins() + 1));
+  for (index p = 0; p < out.panels(); ++p)
+    for (index c = 0; c < blocks; ++c)
+      for (index b = out.panel_bin[p]; b < out.panel_bin[p + 1]; ++b) {
+        out.segment_begin[out.segment(p, c, b)] = next;
+        next += count[offset{b} * blocks + c];
+      }
+  out.segment_begin.back() = next;
+}
+
+template <class V> csr<V> rows_of(const csr<V>& a, std::span<const index> rows) {
+  csr<V> out;
+  out.cols = a.cols;
+  for (const index i : rows) {
+    ++out.rows;
+    out.col.insert(out.col.end(), a.col.begin() + a.row_begin[i], a.col.begin() + a.row_begin[i + 1]);
+    out.val.insert(out.val.end(), a.val.begin() + a.row_begin[i], a.val.begin() + a.row_begin[i + 1]);
+    out.row_begin.push_back(static_cast<offset>(out.col.size()));
+  }
+  return out;
+}
+
+/// Distributes the entries of one bin to its segments.
+template <class V> void fill_bin(const csr<V>& a, index panel, index bin, binned<V>& out) {
+  std::vector<offset> next(static_cast<std::size_t>(out.blocks()));
+  for (index c = 0; c < out.blocks(); ++c)
+    next[static_cast<std::size_t>(c)] = out.segment_begin[out.segment(panel, c, bin)];
+  auto apart = std::lower_bound(out.long_row.begin(), out.long_row.end(), out.bin_row[bin]);
+  for (index i = out.bin_row[bin]; i < out.bin_row[bin + 1]; ++i) {
+    if (apart != out.long_row.end() && *apart == i) {
+      ++apart;
+      continue;
+    }
+    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+      const auto col = static_cast<std::uint32_t>(a.col[k]);
+      const offset to = next[col / binned<V>::block_cols]++;
+      out.col[to] = static_cast<std::uint16_t>(col % binned<V>::block_cols);
+      out.row[to] = static_cast<std::uint16_t>(i - out.bin_row[bin]);
+      if (out.values == packed_values::full)
+        out.val[to] = a.val[k];
+      else if (out.values == packed_values::single)
+        out.single_val[to] = static_cast<float>(a.val[k]);
+    }
+  }
+}
+
+std::vector<index> panel_of_bins(std::span<const index> panel_bin) {
+  std::vector<index> out;
+  for (std::size_t p = 0; p + 1 < panel_bin.size(); ++p)
+    out.insert(out.end(), static_cast<std::size_t>(panel_bin[p + 1] - panel_bin[p]), static_cast<index>(p));
+  return out;
+}
+
+}  // namespace
+
+template <class V>
+binned<V> to_binned(const csr<V>& a, std::vector<index> bin_row, std::vector<index> panel_bin,
+                    std::vector<index> long_row, const for_each_runner& for_each) {
+  binned<V> out;
+  out.rows = a.rows;
+  out.cols = a.cols;
+  out.bin_row = std::move(bin_row);
+  out.panel_bin = std::move(panel_bin);
+  out.long_row = std::move(long_row);
+  const index blocks = out.blocks(), bins = out.bins();
+  require_dense_segments(a, offset{blocks} * bins);
+  array<index> count(static_cast<std::size_t>(offset{blocks} * bins));
+  for_each(bins, [&](offset bin) {
+    index* mine = count.data() + bin * blocks;
+    std::fill_n(mine, blocks, 0);
+    const auto b = static_cast<std::size_t>(bin);
+    for (offset k = a.row_begin[out.bin_row[b]]; k < a.row_begin[out.bin_row[b + 1]]; ++k)
+      ++mine[static_cast<std::uint32_t>(a.col[k]) / binned<V>::block_cols];
+    for (auto i = std::lower_bound(out.long_row.begin(), out.long_row.end(), out.bin_row[b]);
+         i != out.long_row.end() && *i < out.bin_row[b + 1]; ++i)
+      for (offset k = a.row_begin[*i]; k < a.row_begin[*i + 1]; ++k)
+        --mine[static_cast<std::uint32_t>(a.col[k]) / binned<V>::block_cols];
+  });
+  count_to_begin(count, out);
+  const auto entries = static_cast<std::size_t>(out.segment_begin.back());
+  out.values = entries == 0 ? packed_values::full : common_values<V>(a, out.bin_row, for_each);
+  out.col.resize(entries);
+  out.row.resize(entries);
+  out.val.resize(out.values == packed_values::full ? entries : out.values == packed_values::one ? 1 : 0);
+  if (out.values == packed_values::one) out.val[0] = a.val[0];
+  out.single_val.resize(out.values == packed_values::single ? entries : 0);
+  const std::vector<index> panel = panel_of_bins(out.panel_bin);
+  for_each(bins, [&](offset bin) {
+    fill_bin(a, panel[static_cast<std::size_t>(bin)], static_cast<index>(bin), out);
+  });
+  out.long_rows = rows_of(a, out.long_row);
+  return out;
+}
+
+namespace {
+
+struct equal_bins {
+  std::vector<index> bin_row, panel_bin;
+};
+
+equal_bins cut_equally(index rows) {
+  constexpr index bin_rows = 4096, panels = 8;
+  equal_bins out{{0}, {0}};
+  for (offset row = 0; row < rows; row += bin_rows)
+    out.bin_row.push_back(static_cast<index>(std::min<offset>(rows, row + bin_rows)));
+  const auto bins = static_cast<offset>(out.bin_row.size()) - 1;
+  for (index p = 1; p <= panels; ++p) {
+    const auto end = static_cast<index>(bins * p / panels);
+    if (end > out.panel_bin.back()) out.panel_bin.push_back(end);
+  }
+  return out;
+}
+
+}  // namespace
+
+template <class V> binned<V> to_binned(const csr<V>& a) {
+  equal_bins cut = cut_equally(a.rows);
+  return to_binned(a, std::move(cut.bin_row), std::move(cut.panel_bin), {}, run_in_order);
+}
+
+template <class V> csr<V> to_csr(const binned<V>& a) {
+  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
+  for_each_entry(a, [&](index row, index, V) { ++out.row_begin[row + 1]; });
+  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
+  out.col.resize(static_cast<std::size_t>(out.nnz()));
+  out.val.resize(static_cast<std::size_t>(out.nnz()));
+  array<offset> next(out.row_begin.begin(), out.row_begin.end() - 1);
+  for_each_entry(a, [&](index row, index col, V val) {
+    const offset k = next[row]++;
+    out.col[k] = col;
+    out.val[k] = val;
+  });
+  return out;
+}
+
+template <class V> footprint footprint_of(const binned<V>& a) {
+  return {(a.bin_row.size() + a.panel_bin.size() + a.long_row.size()) * sizeof(index) +
+              a.segment_begin.size() * sizeof(offset) + (a.col.size() + a.row.size()) * 2 +
+              a.val.size() * sizeof(V) + a.single_val.size() * sizeof(float) +
+              footprint_of(a.long_rows).bytes,
+          0};
+}
+
+template <class V> footprint binned_footprint(const csr<V>& a) {
+  const equal_bins cut = cut_equally(a.rows);
+  const auto entries = static_cast<std::uint64_t>(a.nnz());
+  const std::uint64_t blocks =
+      (static_cast<std::uint64_t>(a.cols) + binned<V>::block_cols - 1) / binned<V>::block_cols;
+  const packed_values kind =
+      entries == 0 ? packed_values::full : common_values<V>(a, cut.bin_row, run_in_order);
+  const std::uint64_t value_bytes = kind == packed_values::one      ? sizeof(V)
+                                    : kind == packed_values::single ? entries * sizeof(float)
+                                                                    : entries * sizeof(V);
+  return {(cut.bin_row.size() + cut.panel_bin.size()) * sizeof(index) +
+              (blocks * (cut.bin_row.size() - 1) + 1) * sizeof(offset) + entries * 4 + value_bytes +
+              sizeof(offset),
+          0};
+}
+
+template binned<float> to_binned(const csr<float>&, std::vector<index>, std::vector<index>,
+                                 std::vector<index>, const for_each_runner&);
+template binned<double> to_binned(const csr<double>&, std::vector<index>, std::vector<index>,
+                                  std::vector<index>, const for_each_runner&);
+template binned<float> to_binned(const csr<float>&);
+template binned<double> to_binned(const csr<double>&);
+template csr<float> to_csr(const binned<float>&);
+template csr<double> to_csr(const binned<double>&);
+template footprint footprint_of(const binned<float>&);
+template footprint footprint_of(const binned<double>&);
+template footprint binned_footprint(const csr<float>&);
+template footprint binned_footprint(const csr<double>&);
+
+}  // namespace nz

@@ -69,9 +69,9 @@ contest<V>::contest(const csr<V>& a, const contest_terms& terms)
       csr_(find_kernel(fallback_kernel, device_kind::cpu)
                .prepare(a, {.simd = terms.simd, .may_borrow = true})),
       sample_(make_sample(a)),
-      scale_(csr_bytes_ / static_cast<double>(footprint_of(sample_).bytes)),
-      bytes_per_second_(read_speed(a)) {
+      scale_(csr_bytes_ / static_cast<double>(footprint_of(sample_).bytes)) {
   csr_seconds_ = time_multiply(*csr_, y_.size());
+  bytes_per_second_ = std::max(read_speed(a), static_cast<double>(csr_->traffic()) / csr_seconds_);
   // With nothing to wait for yet, this is what bytes and instructions take.
   const forecast seen = foresee(find_kernel(fallback_kernel, device_kind::cpu));
   waiting_seconds_ = std::max(0.0, csr_seconds_ - seen.seconds);

@@ -112,7 +112,7 @@ std::string explain(const plan_report& r) {
     out += line_of("reordering",
                    fmt::format("{}, {}", time_text(r.reorder_seconds), r.is_reordered ? "kept" : "not kept"));
   out += line_of("cost", cost_line(r));
-  if (!r.candidates.empty()) out += "\n" + table_of(r.candidates);
+  if (!r.candidates.empty()) out.append("\n").append(table_of(r.candidates));
   return out;
 }
 

@@ -84,15 +84,19 @@ template <class V> std::vector<row_range> place_windows(const csr<V>& a, offset 
   return out;
 }
 
+/// The sum of bits as whole numbers, which may be had in any order, so in vector registers. Read from four
+/// places at once: one stream is not all that a core can have under way.
 template <class T> std::uint64_t sum_of(const T* values, offset begin, offset end) {
-  // Bits as whole numbers: their sum may be had in any order, so in vector registers.
   using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  constexpr offset width = 32;
-  bits sums[width] = {};
-  for (offset k = begin; k + width <= end; k += width)
-    for (offset e = 0; e < width; ++e) sums[e] += std::bit_cast<bits>(values[k + e]);
+  constexpr offset streams = 4, width = 64 / sizeof(T);
+  bits sums[streams][width] = {};
+  const offset part = (end - begin) / streams;
+  for (offset k = begin; k + width <= begin + part; k += width)
+    for (offset s = 0; s < streams; ++s)
+      for (offset e = 0; e < width; ++e) sums[s][e] += std::bit_cast<bits>(values[s * part + k + e]);
   std::uint64_t sum = 0;
-  for (const bits s : sums) sum += s;
+  for (const auto& stream_sums : sums)
+    for (const bits one : stream_sums) sum += one;
   return sum;
 }
 

@@ -119,9 +119,10 @@ template <class V> typename contest<V>::forecast contest<V>::foresee(const kerne
     out.seconds *= two_pass_slowdown;
     return out;
   }
+  const int threads = thread_count(0);
   const one_thread alone;
   const double instructions = time_multiply(*ready, static_cast<std::size_t>(sample_.rows)) * scale_;
-  out.seconds = std::max(out.seconds, instructions / thread_count(0)) + waiting_seconds_;
+  out.seconds = std::max(out.seconds, instructions / threads) + waiting_seconds_;
   return out;
 }
 

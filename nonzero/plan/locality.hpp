@@ -22,7 +22,8 @@ struct locality {
   double nearby_columns_per_entry = 0;
 };
 
-/// Takes about as long as a multiply of those entries with scattered columns: a millisecond at the most.
+/// Takes about as long as a multiply of those entries with scattered columns: a millisecond or so at the
+/// most.
 template <class V> locality find_locality(const csr<V>& a);
 
 }  // namespace nz

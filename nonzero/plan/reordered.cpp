@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <nonzero/core/epilogue.hpp>
 #include <nonzero/plan/reorder.hpp>
 #include <nonzero/plan/reordered.hpp>
 
@@ -33,13 +34,9 @@ template <class V> class reordered final : public prepared_matrix<V> {
 #pragma omp parallel for schedule(static) if (n >= worth_threads)
     for (index i = 0; i < n; ++i) ordered_x[position[i]] = x[i];
     inner_->multiply(alpha, x_, V{0}, y_);
-    if (beta == V{0}) {
+    const scale_and_add<V> put{V{1}, beta};
 #pragma omp parallel for schedule(static) if (n >= worth_threads)
-      for (index i = 0; i < n; ++i) y[i] = ordered_y[position[i]];
-    } else {
-#pragma omp parallel for schedule(static) if (n >= worth_threads)
-      for (index i = 0; i < n; ++i) y[i] = ordered_y[position[i]] + beta * y[i];
-    }
+    for (index i = 0; i < n; ++i) put(ordered_y[position[i]], y[i]);
   }
 
   std::unique_ptr<prepared_matrix<V>> inner_;

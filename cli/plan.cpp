@@ -66,7 +66,8 @@ ordered_json as_json(const plan_report& r, const matrix_argument& argument) {
                       {"pays_after", or_null(r.pays_after())},
                       {"mean_row", r.mean_row},
                       {"longest_row", or_null(static_cast<double>(r.longest_row))},
-                      {"entries_per_line", or_null(r.entries_per_line)},
+                      {"lines_per_entry", or_null(r.gathers.lines_per_entry)},
+                      {"nearby_columns_per_entry", or_null(r.gathers.nearby_columns_per_entry)},
                       {"machine", r.machine},
                       {"bytes_per_second", or_null(r.bytes_per_second)},
                       {"candidates", ordered_json::array()}};

@@ -24,6 +24,11 @@ constexpr double two_pass_slowdown = 1.75;
 /// The share of all the time to come that may go into looking at samples.
 constexpr double sampling_share = 0.05;
 constexpr int most_conversions = 3;
+/// What is predicted may be off: a conversion is tried where it seems to pay within this share of the
+/// multiplies to come, and to gain this much.
+constexpr double paying_share = 0.5, least_predicted_gain = 0.05;
+/// Timing a converted matrix takes about as long as so many multiplies.
+constexpr double contest_multiplies = 6;
 
 double seconds_since(clock::time_point start) {
   return std::chrono::duration<double>(clock::now() - start).count();
@@ -140,7 +145,7 @@ template <class V> void contest<V>::predict(const kernel_row& kernel) {
     out.predicted_conversion = seen.conversion;
     if (seen.bytes > terms_.memory_budget) out.verdict = "would not fit the memory budget";
   } catch (const unsupported& e) {
-    out.verdict = e.what();
+    out.verdict = fmt::format("refused a sample of the rows: {}", e.what());
   }
 }
 
@@ -167,15 +172,15 @@ template <class V> double contest<V>::total(const plan_candidate& c) const {
 /// Whether converting for it could pay, given what is the best so far; says why if not.
 template <class V> bool contest<V>::could_win(plan_candidate& c) const {
   if (best_candidate_ == nullptr) return true;  // anything that fits
-  const double best = best_.seconds * static_cast<double>(terms_.multiplies);
   const double gain = best_.seconds - *c.predicted_seconds;
-  const std::string& rival = best_candidate_->kernel;
-  if (gain < least_gain * best_.seconds)
-    c.verdict = fmt::format("no faster than {}", rival);
-  else if (total(c) >= best)
-    c.verdict =
-        fmt::format("its conversion would pay only after {:.0f} multiplies", *c.predicted_conversion / gain);
-  return c.verdict.empty();
+  if (gain < least_predicted_gain * best_.seconds) {
+    c.verdict = fmt::format("no faster than {}", best_candidate_->kernel);
+    return false;
+  }
+  const double after = (*c.predicted_conversion + contest_multiplies * best_.seconds) / gain;
+  if (after <= paying_share * static_cast<double>(terms_.multiplies)) return true;
+  c.verdict = fmt::format("would pay only after some {:.0f} multiplies", after);
+  return false;
 }
 
 /// One after the other in turns, so that what else the machine does hits both.
@@ -210,6 +215,7 @@ template <class V> void contest<V>::convert(plan_candidate& c) {
   auto ready = prepare(c);
   if (!ready) return;
   c.seconds = time_against_csr(*ready);
+  if (best_candidate_ == &candidates_.front()) best_.seconds = csr_seconds_;  // measured anew
   const bool wins = best_candidate_ == nullptr || *c.seconds < (1 - least_gain) * best_.seconds;
   plan_candidate* const loser = wins ? best_candidate_ : &c;
   if (wins) {

@@ -33,8 +33,9 @@ template <class V> class contest {
   double bytes_per_second() const { return bytes_per_second_; }
   double csr_seconds() const { return csr_seconds_; }
   double waiting_seconds() const { return waiting_seconds_; }
-  /// What all the columns and values take to be read.
+  /// What reading all that a multiply by csr_balanced needs would take, were it in order.
   double reading_seconds() const;
+  double time(const prepared_matrix<V>& ready) const { return time_multiply(ready, y_.size()); }
 
   struct outcome {
     std::unique_ptr<prepared_matrix<V>> ready;  // none: csr_balanced

@@ -34,8 +34,8 @@ std::string line_of(std::string_view name, std::string_view text) {
 std::string matrix_line(const plan_report& r) {
   std::string out = fmt::format("{} × {}, {} entries; rows of {:.3g}", r.rows, r.cols, r.entries, r.mean_row);
   if (r.longest_row > 0) out += fmt::format(", the longest of {}", r.longest_row);
-  if (r.entries_per_line > 0)
-    out += fmt::format("; {:.2g} entries use each cache line of x that is read", r.entries_per_line);
+  if (r.gathers.lines_per_entry > 0)
+    out += fmt::format("; {:.2g} cache lines of x per entry", r.gathers.lines_per_entry);
   return out;
 }
 
@@ -112,6 +112,8 @@ std::string explain(const plan_report& r) {
     out += line_of("reordering",
                    fmt::format("{}, {}", time_text(r.reorder_seconds), r.is_reordered ? "kept" : "not kept"));
   out += line_of("cost", cost_line(r));
+  if (r.is_reordered)
+    out += "\n  Of the matrix in the new order, without bringing x into it and y out of it:";
   if (!r.candidates.empty()) out.append("\n").append(table_of(r.candidates));
   return out;
 }

@@ -11,6 +11,7 @@
 #include <nonzero/core/device.hpp>
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/formats/prepared_matrix.hpp>
+#include <nonzero/plan/locality.hpp>
 
 namespace nz {
 
@@ -56,9 +57,7 @@ struct plan_report {
   index rows = 0, cols = 0;
   offset entries = 0, longest_row = 0;
   double mean_row = 0;
-  /// Of a cache line of x that is read, how many entries use it while a few thousand of them go by: 64 /
-  /// sizeof(V) or more where the columns lie together, 1 where they are scattered. 0: not looked at.
-  double entries_per_line = 0;
+  locality gathers;  // how scattered what they read of x is; all 0: not looked at
 
   std::string machine;                     // "CPU, 2 threads, NEON"
   double bytes_per_second = 0;             // at which all threads read the matrix; 0: not measured

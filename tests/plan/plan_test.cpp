@@ -144,7 +144,7 @@ TYPED_TEST(Plan, KeepsBorrowedAndMovedMatricesUncopied) {
   using V = TypeParam;
   auto a = measured_matrix<V>();
   const auto copy = a;
-  const V* const values = a.val.data();
+  const V* const held = a.val.data();
   const auto borrowing = nz::make_plan(a, {.expected_multiplies = 1, .may_borrow = true});
   a.val[0] = 100;  // seen by the one that borrows, and by no other
   std::vector<V> x(static_cast<std::size_t>(a.cols), 0), y(static_cast<std::size_t>(a.rows));
@@ -155,7 +155,7 @@ TYPED_TEST(Plan, KeepsBorrowedAndMovedMatricesUncopied) {
   a.val[0] = copy.val[0];
   copying.multiply(x, y);
   EXPECT_EQ(y[0], V{100});
-  EXPECT_EQ(a.val.data(), values);
+  EXPECT_EQ(a.val.data(), held);
   const auto moved = nz::make_plan(std::move(a), {.expected_multiplies = 1});
   expect_right(moved, copy);
 }
@@ -187,7 +187,9 @@ TYPED_TEST(Plan, ExplainsTheChoiceAndEveryOther) {
     EXPECT_FALSE(c.verdict.empty()) << c.kernel;
     EXPECT_NE(text.find(c.verdict), std::string::npos) << text;
     chosen += c.is_chosen;
-    if (c.is_chosen) EXPECT_EQ(c.kernel, made.kernel());
+    if (c.is_chosen) {
+      EXPECT_EQ(c.kernel, made.kernel());
+    }
   }
   EXPECT_EQ(chosen, 1u);
   EXPECT_GT(made.report().seconds, 0);
@@ -269,6 +271,21 @@ TEST_F(Choices, AreUsed) {
   const auto second = plan_for(a_, 250);  // of the same class
   EXPECT_EQ(second.kernel(), first.kernel() == "jds_serial" ? first.kernel() : "jds_serial");
   expect_right(second, a_);
+}
+
+TEST_F(Choices, OfANewOrderAreReorderedAgain) {
+  const nz::plan_options options{.memory_budget = 1e9, .remembered = file_};
+  std::string kernel = nz::make_plan(a_, options).kernel();
+  std::string all = text();
+  write(all.replace(all.find("false"), 5, "true"));
+  for (const char* next : {"csr_balanced", "jds_serial"}) {
+    choose(kernel, next);
+    kernel = next;
+    const auto made = nz::make_plan(a_, options);
+    EXPECT_TRUE(made.report().is_remembered && made.report().is_reordered);
+    EXPECT_EQ(made.kernel(), kernel);
+    expect_right(made, a_);
+  }
 }
 
 TEST_F(Choices, OfAnotherMatrixOrOtherTermsAreNot) {

@@ -44,10 +44,9 @@ template <class V>
 chunked_matrix<V>::chunked_matrix(index rows, index cols, chunking cut)
     : prepared_matrix<V>(rows, cols, cpu_device()), cut_(std::move(cut)), piece_sums_(cut_.pieces.size()) {}
 
-template <class V> footprint chunked_matrix<V>::chunking_footprint() const {
-  return {cut_.first_row.size() * sizeof(index) + cut_.cost_before.size() * sizeof(offset) +
-              cut_.pieces.size() * (sizeof(chunking::piece) + sizeof(V)),
-          0};
+template <class V> index chunked_matrix<V>::chunk_of(index row) const {
+  return static_cast<index>(std::upper_bound(cut_.first_row.begin(), cut_.first_row.end(), row) -
+                            cut_.first_row.begin() - 1);
 }
 
 /// for_chunk(chunk, first row, rows) on several threads at once, after the pieces of all long rows.

@@ -41,7 +41,8 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
  protected:
   chunked_matrix(index rows, index cols, chunking cut);
   const chunking& cut() const { return cut_; }
-  footprint chunking_footprint() const;
+  /// The chunk that a row is in.
+  index chunk_of(index row) const;
 
  private:
   /// sums[i] = (A x)[first_row + i] for the rows of a chunk, which is no long row.

@@ -28,9 +28,14 @@ constexpr kernel_row row(std::string_view name, std::string_view format, std::st
 constexpr auto csr_balanced = []<class A, class V>(const auto& a, const auto& options) {
   return cpu::prepare_csr_balanced<A, V>(a, options);
 };
+constexpr auto packed_slices = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_packed_slices<A, V>(a, options);
+};
 
 constexpr kernel_row table[] = {
     row<csr_balanced>("csr_balanced", "csr", "equal shares of entries; short rows by loops for their length"),
+    row<packed_slices>("packed_slices", "packed",
+                       "runs by vectors of rows, the rest by groups of eight rows"),
 };
 
 }  // namespace

@@ -10,5 +10,7 @@ namespace nz::cpu {
 
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_csr_balanced(const csr<A>&, const prepare_options&);
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_packed_slices(const csr<A>&, const prepare_options&);
 
 }  // namespace nz::cpu

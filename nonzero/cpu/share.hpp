@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <exception>
+#include <functional>
 #include <span>
 
 #include <omp.h>
@@ -33,6 +35,23 @@ inline share cost_share(std::span<const offset> cost_before) {
              is_last = omp_get_thread_num() + 1 == omp_get_num_threads();
   return {is_first ? 0 : at(cost.begin),
           is_last ? static_cast<offset>(cost_before.size()) - 1 : at(cost.end)};
+}
+
+/// body(0) … body(count-1) by the threads of a team, each an equal and consecutive part: what a thread writes
+/// is near it where it will later read it.
+inline void run_in_team(offset count, const std::function<void(offset)>& body) {
+  std::exception_ptr failure;
+#pragma omp parallel if (count > 1)
+  {
+    try {
+      const share mine = equal_share(count);
+      for (offset i = mine.begin; i < mine.end; ++i) body(i);
+    } catch (...) {
+#pragma omp critical(nonzero_team_failure)
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace nz::cpu

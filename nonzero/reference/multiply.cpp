@@ -79,6 +79,14 @@ template <class V> void multiply(V alpha, const tjds<V>& a, std::span<const V> x
   }
 }
 
+template <class V> void multiply(V alpha, const packed<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  require_vectors_fit(a.rows, a.cols, x.size(), y.size());
+  array<V> sums(static_cast<std::size_t>(a.rows), 0);
+  for_each_entry(a, [&](index row, index col, V val) { sums[row] += val * x[col]; });
+  const scale_and_add<V> finish{alpha, beta};
+  for (index i = 0; i < a.rows; ++i) finish(sums[i], y[i]);
+}
+
 template void multiply(float, const csr<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const csr<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const coo<float>&, std::span<const float>, float, std::span<float>);
@@ -91,5 +99,7 @@ template void multiply(float, const jds<float>&, std::span<const float>, float, 
 template void multiply(double, const jds<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const tjds<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const tjds<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const packed<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const packed<double>&, std::span<const double>, double, std::span<double>);
 
 }  // namespace nz::reference

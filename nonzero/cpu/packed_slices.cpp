@@ -1,0 +1,274 @@
+// A slice of rows at a time: its runs by whole vectors of rows, for which x is read in order and no column is
+// read at all; the rest by groups of eight rows, an entry of each at a time.
+// Good: stencils and bands (runs), values that repeat or are short, columns near each other, short rows of
+// changing length (sorted inside the slice, so that no branch depends on a single row's).
+// Bad: full values and far columns only: nothing is saved.
+// Traffic: from nothing but x and y (stencils) to 12 bytes per entry and 6 per row in double, plus the gather
+// of x.
+#include <nonzero/cpu/targets_internal.hpp>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "nonzero/cpu/packed_slices.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/share.hpp>
+#include <nonzero/formats/packed.hpp>
+
+#ifndef NONZERO_CPU_PACKED_SLICES  // this file is included by itself, once for each target
+#  define NONZERO_CPU_PACKED_SLICES
+namespace nz::cpu {
+
+/// The arrays of packed<A>, as the functions below take them: code compiled for one instruction set must not
+/// instantiate what others share.
+template <class A> struct packed_arrays {
+  const packed_slice* slices;
+  const packed_run* runs;
+  const std::uint16_t* rest_row;
+  const index* rest_length;
+  const index* diagonal;
+  const A* constant;
+  const std::uint16_t* near_column;
+  const index* far_column;
+  const float* single_value;
+  const A* full_value;
+};
+
+/// A: what full values are held in, V: what they are multiplied and added in.
+template <class A, class V> struct packed_functions {
+  void (*find_sums)(const packed_arrays<A>& a, index slice, const V* x, V* sums);
+  /// Over entries [begin, end) of the one row that a slice holds.
+  V (*find_sum)(const packed_arrays<A>& a, index slice, offset begin, offset end, const V* x);
+};
+
+}  // namespace nz::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace nz::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Values that are all the same, read as if they were an array.
+template <class A> struct constant_values {
+  A value;
+  HWY_INLINE A operator[](offset) const { return value; }
+  HWY_INLINE constant_values operator+(offset) const { return *this; }
+};
+
+/// The next vector of values, as V.
+template <class D, class V = hn::TFromD<D>> HWY_INLINE hn::VFromD<D> load(D d, const V* from) {
+  return hn::LoadU(d, from);
+}
+template <class D, hwy::EnableIf<sizeof(hn::TFromD<D>) == 8>* = nullptr>
+HWY_INLINE hn::VFromD<D> load(D d, const float* from) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
+}
+
+/// Sums of packed_run::block_rows rows whose columns are row + diagonal[k]; x points at the first row's own.
+/// vector_at(d, k, i) gives the values of diagonal k from row i on.
+template <class V, class Vectors>
+HWY_INLINE void sum_block(const index* diagonal, index width, const V* x, V* sums, Vectors vector_at) {
+  const hn::CappedTag<V, packed_run::block_rows> d;
+#if HWY_HAVE_SCALABLE  // vectors of unknown length cannot be in an array
+  for (index i = 0; i < packed_run::block_rows; i += static_cast<index>(hn::Lanes(d))) {
+    auto sum = hn::Zero(d);
+    for (index k = 0; k < width; ++k)
+      sum = hn::MulAdd(vector_at(d, k, i), hn::LoadU(d, x + i + diagonal[k]), sum);
+    hn::StoreU(sum, d, sums + i);
+  }
+#else
+  constexpr auto lanes = static_cast<index>(hn::MaxLanes(d)), vectors = packed_run::block_rows / lanes;
+  hn::Vec<decltype(d)> sum[vectors];
+  for (index v = 0; v < vectors; ++v) sum[v] = hn::Zero(d);
+  for (index k = 0; k < width; ++k)
+    for (index v = 0; v < vectors; ++v)
+      sum[v] = hn::MulAdd(vector_at(d, k, v * lanes), hn::LoadU(d, x + diagonal[k] + v * lanes), sum[v]);
+  for (index v = 0; v < vectors; ++v) hn::StoreU(sum[v], d, sums + v * lanes);
+#endif
+}
+
+/// A run whose block that starts at row i has its values at val + i * width, column by column.
+template <class V, class S>
+void sum_run_of_values(const index* diagonal, index width, index rows, const S* val, const V* x, V* sums) {
+  constexpr index block = packed_run::block_rows;
+  index i = 0;
+  for (; i + block <= rows; i += block, val += offset{block} * width)
+    sum_block(diagonal, width, x + i, sums + i,
+              [&](auto d, index k, index j) HWY_ATTR { return load(d, val + offset{k} * block + j); });
+  for (index j = i; j < rows; ++j) {
+    V sum = 0;
+    for (index k = 0; k < width; ++k)
+      sum += static_cast<V>(val[offset{k} * (rows - i) + (j - i)]) * x[j + diagonal[k]];
+    sums[j] = sum;
+  }
+}
+
+template <class V, class A>
+void sum_run_of_constants(const index* diagonal, index width, index rows, const A* constant, const V* x,
+                          V* sums) {
+  constexpr index block = packed_run::block_rows;
+  index i = 0;
+  for (; i + block <= rows; i += block)
+    sum_block(diagonal, width, x + i, sums + i,
+              [&](auto d, index k, index) HWY_ATTR { return hn::Set(d, static_cast<V>(constant[k])); });
+  for (; i < rows; ++i) {
+    V sum = 0;
+    for (index k = 0; k < width; ++k) sum += static_cast<V>(constant[k]) * x[i + diagonal[k]];
+    sums[i] = sum;
+  }
+}
+
+/// Eight sums at once, so that no addition waits for the one before.
+template <class V, class Column, class Values>
+HWY_INLINE V sum_of_row(const Column* col, Values val, offset entries, const V* x) {
+  constexpr int width = 8;
+  V sum = 0;
+  offset k = 0;
+  if (entries >= width) {
+    V sums[width] = {};
+    for (; k + width <= entries; k += width)
+      for (int e = 0; e < width; ++e) sums[e] += static_cast<V>(val[k + e]) * x[col[k + e]];
+    sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  }
+  for (; k < entries; ++k) sum += static_cast<V>(val[k]) * x[col[k]];
+  return sum;
+}
+
+/// The rest of a slice. `row` and `length` have one element for each of its rows.
+template <class V, class Column, class Values>
+void sum_rest(const std::uint16_t* row, const index* length, offset rows, const Column* col, Values val,
+              const V* x, V* sums) {
+  constexpr index group = 8;
+  offset r = 0;
+  for (; r + group <= rows; r += group) {
+    V sum[group] = {};
+    const index together = length[r + group - 1];
+    for (index k = 0; k < together; ++k) {
+      for (index e = 0; e < group; ++e) sum[e] += static_cast<V>(val[e]) * x[col[e]];
+      col += group;
+      val = val + group;
+    }
+    for (index e = 0; e < group; ++e) {
+      const index left = length[r + e] - together;
+      if (left > 0) {
+        sum[e] += sum_of_row(col, val, left, x);
+        col += left;
+        val = val + left;
+      }
+      sums[row[r + e]] = sum[e];
+    }
+  }
+  for (; r < rows; ++r) {
+    sums[row[r]] = sum_of_row(col, val, length[r], x);
+    col += length[r];
+    val = val + length[r];
+  }
+}
+
+/// Calls body(columns, values) with the arrays that a slice's rest is in.
+template <class A, class Body>
+HWY_INLINE auto with_rest(const packed_arrays<A>& a, const packed_slice& s, Body body) {
+  const auto with_values = [&](const auto* col) HWY_ATTR {
+    switch (s.values) {
+      case packed_values::one:
+        return body(col, constant_values<A>{a.constant[s.value]});
+      case packed_values::single:
+        return body(col, a.single_value + s.value);
+      default:
+        return body(col, a.full_value + s.value);
+    }
+  };
+  return s.columns == packed_columns::near ? with_values(a.near_column + s.column)
+                                           : with_values(a.far_column + s.column);
+}
+
+template <class A, class V> void find_sums(const packed_arrays<A>& a, index slice, const V* x, V* sums) {
+  const packed_slice &s = a.slices[slice], &next = a.slices[slice + 1];
+  for (offset r = s.run; r < next.run; ++r) {
+    const packed_run& run = a.runs[r];
+    const index* diagonal = a.diagonal + run.diagonal;
+    V* to = sums + (run.first_row - s.first_row);
+    if (run.values == packed_values::one)
+      sum_run_of_constants(diagonal, run.width, run.rows, a.constant + run.value, x + run.first_row, to);
+    else if (run.values == packed_values::single)
+      sum_run_of_values(diagonal, run.width, run.rows, a.single_value + run.value, x + run.first_row, to);
+    else
+      sum_run_of_values(diagonal, run.width, run.rows, a.full_value + run.value, x + run.first_row, to);
+  }
+  if (next.rest > s.rest)
+    with_rest(a, s, [&](const auto* col, auto val) HWY_ATTR {
+      sum_rest(a.rest_row + s.rest, a.rest_length + s.rest, next.rest - s.rest, col, val, x + s.first_column,
+               sums);
+    });
+}
+
+template <class A, class V>
+V find_sum(const packed_arrays<A>& a, index slice, offset begin, offset end, const V* x) {
+  const packed_slice& s = a.slices[slice];
+  return with_rest(a, s, [&](const auto* col, auto val) HWY_ATTR {
+    return sum_of_row(col + begin, val + begin, end - begin, x + s.first_column);
+  });
+}
+
+const compiled_functions<packed_functions<float, float>>::entry floats(HWY_TARGET, {find_sums, find_sum});
+const compiled_functions<packed_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums, find_sum});
+const compiled_functions<packed_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums, find_sum});
+
+}  // namespace
+}  // namespace nz::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nz::cpu {
+namespace {
+
+template <class A, class V> class packed_slices final : public chunked_matrix<V> {
+ public:
+  packed_slices(const csr<A>& a, chunking cut, std::string_view simd)
+      : chunked_matrix<V>(a.rows, a.cols, std::move(cut)),
+        functions_(compiled_functions<packed_functions<A, V>>::find(simd)),
+        a_(to_packed(a, this->cut().first_row, run_in_team)),
+        arrays_{a_.slices.data(),       a_.runs.data(),      a_.rest_row.data(),    a_.rest_length.data(),
+                a_.diagonal.data(),     a_.constant.data(),  a_.near_column.data(), a_.far_column.data(),
+                a_.single_value.data(), a_.full_value.data()} {}
+  footprint storage() const override { return footprint_of(a_); }
+
+ private:
+  void find_sums(index chunk, const V* x, V* sums) const override {
+    functions_.find_sums(arrays_, chunk, x, sums);
+  }
+  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
+    return functions_.find_sum(arrays_, this->chunk_of(piece.row), piece.begin, piece.end, x);
+  }
+
+  packed_functions<A, V> functions_;
+  packed<A> a_;
+  packed_arrays<A> arrays_;
+};
+
+}  // namespace
+
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_packed_slices(const csr<A>& a, const prepare_options& options) {
+  chunking cut = cut_into_chunks(a.row_begin);
+  for (chunking::piece& piece : cut.pieces) {  // from their row's first entry on
+    const offset row = a.row_begin[piece.row];
+    piece.begin -= row;
+    piece.end -= row;
+  }
+  return std::make_unique<packed_slices<A, V>>(a, std::move(cut), options.simd);
+}
+
+template std::unique_ptr<prepared_matrix<float>> prepare_packed_slices(const csr<float>&,
+                                                                       const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_packed_slices(const csr<float>&,
+                                                                        const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_packed_slices(const csr<double>&,
+                                                                        const prepare_options&);
+
+}  // namespace nz::cpu
+#endif

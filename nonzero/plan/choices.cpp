@@ -1,7 +1,8 @@
+#include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -151,12 +152,12 @@ std::optional<remembered_choice> recall_choice(const std::string& file, const st
   const ordered_json all = read_choices(file);
   const auto found = all[choices_field].find(key);
   if (found == all[choices_field].end()) return std::nullopt;
-  const auto has = [&](const char* field, bool is_right) { return found->contains(field) && is_right; };
-  if (!found->is_object() || !has("kernel", (*found)["kernel"].is_string()) ||
-      !has("reordered", (*found)["reordered"].is_boolean()))
+  const ordered_json kernel = found->is_object() ? found->value("kernel", ordered_json()) : ordered_json();
+  const ordered_json order = found->is_object() ? found->value("reordered", ordered_json()) : ordered_json();
+  if (!kernel.is_string() || !order.is_boolean())
     throw not_choices(
         file, fmt::format("the choice {} has no kernel, or does not say whether it is reordered", key));
-  return remembered_choice{(*found)["kernel"], (*found)["reordered"]};
+  return remembered_choice{kernel, order};
 }
 
 void remember_choice(const std::string& file, const std::string& key, const plan_report& report) {

@@ -320,14 +320,17 @@ TEST_F(Choices, OverTheBudgetAreMadeAnew) {
 
 TEST_F(Choices, InAFileOfSomethingElseAreRefusedAndTheFileIsLeft) {
   plan_for(a_);
-  std::string no_kernel = text();
-  const auto at = no_kernel.find("\"kernel\"");
-  no_kernel.replace(at, 8, "\"colonel\"");
+  const std::string good = text();
+  const auto with = [&](const std::string& part, const std::string& other) {
+    return std::string(good).replace(good.find(part), part.size(), other);
+  };
+  const auto choice = good.find('{', good.find("choices\": {") + 10);  // the braces of the only one
   for (const std::string& bad :
        {std::string(), std::string("{"), std::string("[]"), std::string("{}"), std::string("null"),
         std::string(200'000, '['), std::string("{\"nonzero_choices\": 2, \"choices\": {}}"),
         std::string("{\"nonzero_choices\": 1}"), std::string("{\"nonzero_choices\": 1, \"choices\": []}"),
-        std::string("\x00\xff\xfe", 3), no_kernel}) {
+        std::string("\x00\xff\xfe", 3), with("\"kernel\"", "\"colonel\""), with("false", "0"),
+        with(good.substr(choice, good.find('}') - choice + 1), "7")}) {
     write(bad);
     expect_refusal<nz::parse_error>([&] { plan_for(a_); }, {file_, "not a file of choices"});
     EXPECT_EQ(text(), bad);

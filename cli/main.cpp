@@ -26,6 +26,7 @@ constexpr const char* examples = R"(Examples:
   nz multiply web.mtx --x x.mtx -o y.mtx  y = A x
   nz check web.mtx                        every kernel against the exact product
   nz bench web.mtx                        how fast every kernel is, and how fast it could be
+  nz plan web.mtx                         which kernel suits it on this CPU, and why
 
 A matrix is a file (.mtx, .mtx.gz, .tar.gz, .npz), - for standard input, or a generator with its
 sizes, such as poisson2d:300. 'nz COMMAND --help' says more.)";
@@ -42,6 +43,7 @@ void add_commands(CLI::App& app) {
   add_multiply(app);
   add_check(app);
   add_bench(app);
+  add_plan(app);
   add_list(app);
 }
 

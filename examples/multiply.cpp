@@ -13,9 +13,9 @@ int main(int argc, char** argv) try {
 
   auto a = nz::read<double>(file);  // csr<double>; .mtx .mtx.gz .tar.gz .npz
   std::vector<double> x(a.cols, 1.0), y(a.rows);
-  auto ready = nz::find_kernel("jds_serial").prepare(a);  // converted once, for this kernel
-  ready->multiply(1.0, x, 0.0, y);                        // y = A x
-  ready->multiply(2.0, x, -1.0, y);                       // y = 2 A x - y
+  auto plan = nz::make_plan(a, {.expected_multiplies = 1000});  // the kernel that suits it; says why
+  plan.multiply(x, y);                                          // y = A x
+  plan.multiply(2.0, x, -1.0, y);                               // y = 2 A x - y
 
   std::printf("%d x %d, %lld entries; largest of y: %g\n", a.rows, a.cols, static_cast<long long>(a.nnz()),
               y.empty() ? 0.0 : *std::max_element(y.begin(), y.end()));

@@ -18,3 +18,4 @@
 #include <nonzero/io/npz.hpp>
 #include <nonzero/io/read.hpp>
 #include <nonzero/plan/kernels.hpp>
+#include <nonzero/plan/plan.hpp>

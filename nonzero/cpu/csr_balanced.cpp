@@ -98,10 +98,11 @@ namespace {
 
 template <class A, class V> class csr_balanced final : public chunked_matrix<V> {
  public:
-  csr_balanced(const csr<A>& a, std::string_view simd)
+  csr_balanced(const csr<A>& a, const prepare_options& options)
       : chunked_matrix<V>(a.rows, a.cols, cut_into_chunks(a.row_begin)),
-        functions_(compiled_functions<csr_functions<A, V>>::find(simd)),
-        a_(a) {}
+        functions_(compiled_functions<csr_functions<A, V>>::find(options.simd)),
+        copy_(options.may_borrow ? nullptr : std::make_unique<csr<A>>(a)),
+        a_(copy_ ? *copy_ : a) {}
   footprint storage() const override { return footprint_of(a_); }
 
  private:
@@ -115,14 +116,15 @@ template <class A, class V> class csr_balanced final : public chunked_matrix<V> 
   }
 
   csr_functions<A, V> functions_;
-  csr<A> a_;
+  std::unique_ptr<const csr<A>> copy_;  // none where the matrix is borrowed
+  const csr<A>& a_;
 };
 
 }  // namespace
 
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_csr_balanced(const csr<A>& a, const prepare_options& options) {
-  return std::make_unique<csr_balanced<A, V>>(a, options.simd);
+  return std::make_unique<csr_balanced<A, V>>(a, options);
 }
 
 template std::unique_ptr<prepared_matrix<float>> prepare_csr_balanced(const csr<float>&,

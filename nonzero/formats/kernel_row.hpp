@@ -19,6 +19,8 @@ struct prepare_options {
   bool wide_offsets = false;
   /// For the CPU's kernels: the instruction set, one of simd_targets(); empty: the best there is.
   std::string_view simd = {};
+  /// A kernel that takes CSR as it is may use `a` itself: it must then stay as it is while the result lives.
+  bool may_borrow = false;
 };
 
 /// The device for a kernel that runs on `kind`: the one asked for, or what `otherwise` gives where none was.
@@ -40,6 +42,8 @@ struct kernel_row {
   /// Values in single precision, x, y and the sums in double; null where there is none.
   std::unique_ptr<prepared_matrix<double>> (*prepare_mixed)(const csr<float>&,
                                                             const prepare_options&) = nullptr;
+  /// It reads x in order, never by column: a scattered x does not hold it up.
+  bool is_gather_free = false;
 
   /// Converts `a` for this kernel and places it. Throws `unsupported` where the format would break the
   /// budget, `device_error` where the device is missing or full.

@@ -48,6 +48,11 @@ double prepared_matrix<V>::apply(std::span<const V> x, const rows_epilogue<V>& e
   return run_fused(x.data(), epilogue);
 }
 
+template <class V> std::uint64_t prepared_matrix<V>::traffic() const {
+  const auto numbers = static_cast<std::uint64_t>(rows_) + static_cast<std::uint64_t>(cols_);
+  return storage().bytes + numbers * sizeof(V);
+}
+
 template <class V> double prepared_matrix<V>::run_fused(const V* x, const rows_epilogue<V>& epilogue) const {
   constexpr index chunk = 1024;
   array<V> sums(static_cast<std::size_t>(rows_));

@@ -37,6 +37,9 @@ template <class V> class prepared_matrix {
 
   /// What the converted matrix takes.
   virtual footprint storage() const = 0;
+  /// The bytes that a multiply reads and writes at the least: the matrix, x and y once, unless a kernel moves
+  /// more.
+  virtual std::uint64_t traffic() const;
   const std::shared_ptr<device>& where() const { return on_; }
   index rows() const { return rows_; }
   index cols() const { return cols_; }

@@ -36,6 +36,7 @@ RIGHT = [
     ("tests/formats/csr_test.cpp", "<tests/battery/battery.hpp>"),
     ("bench/read.cpp", "<Eigen/Sparse>"),
     ("bench/read.cpp", "<nlohmann/json.hpp>"),
+    ("nonzero/plan/choices.cpp", "<nlohmann/json.hpp>"),
     ("nonzero/io/read.cpp", "<nonzero/io/scan_internal.hpp>"),
 ]
 
@@ -58,6 +59,8 @@ WRONG = [
     ("nonzero/gpu/csr_vector.cuh", "<boost/context/fiber.hpp>", "Boost.Context only under nonzero/gpu/emulator"),
     ("nonzero/algorithms/cg.cpp", "<petscmat.h>", "PETSc and MPI only under nonzero/distributed"),
     ("nonzero/io/read.cpp", "<CLI/CLI.hpp>", "what only programs need only under cli"),
+    ("nonzero/plan/plan.cpp", "<CLI/CLI.hpp>", "what only programs need only under cli"),
+    ("nonzero/io/read.cpp", "<nlohmann/json.hpp>", "JSON only under nonzero/plan, cli"),
     ("nonzero/io/read.cpp", "<nonzero/nonzero.hpp>", "io may not include nonzero.hpp"),
     ("nonzero/io/read.cpp", "<cli/progress.hpp>", "nothing but the tests includes cli"),
     ("nonzero/io/read.cpp", "<nonzero/utils/text.hpp>", "in no folder of the architecture"),

@@ -22,7 +22,7 @@ import zlib
 
 from in_folder import LECTURE, NZ, InFolder
 
-COMMANDS = ["info", "spy", "convert", "generate", "multiply", "check", "bench", "list"]
+COMMANDS = ["info", "spy", "convert", "generate", "multiply", "check", "bench", "plan", "list"]
 
 
 class Program(InFolder):

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <type_traits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <nonzero/core/threads.hpp>
+#include <nonzero/cpu/kernels.hpp>
+#include <nonzero/cpu/targets.hpp>
+#include <nonzero/plan/choices_internal.hpp>
+
+namespace nz {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int file_version = 1;
+constexpr const char *version_field = "nonzero_choices", *choices_field = "choices";
+constexpr std::uintmax_t most_bytes = std::uintmax_t{64}
+                                      << 20;  // of a file: hundreds of thousands of choices
+
+/// FNV-1a, over numbers and texts.
+class hash {
+ public:
+  void add(std::uint64_t number) {
+    for (int i = 0; i < 8; ++i) add_byte(static_cast<unsigned char>(number >> (8 * i)));
+  }
+  void add(std::string_view text) {
+    for (const char c : text) add_byte(static_cast<unsigned char>(c));
+    add_byte(0);  // "ab", "c" is not "a", "bc"
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  void add_byte(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001b3u; }
+  std::uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+/// Shape, and a sample of the row lengths, columns and values.
+template <class V> std::uint64_t fingerprint(const csr<V>& a) {
+  using bits = std::conditional_t<sizeof(V) == 8, std::uint64_t, std::uint32_t>;
+  constexpr offset samples = 512;
+  hash out;
+  out.add(sizeof(V));
+  out.add(static_cast<std::uint64_t>(a.rows));
+  out.add(static_cast<std::uint64_t>(a.cols));
+  out.add(static_cast<std::uint64_t>(a.nnz()));
+  for (offset s = 0; s < samples && a.nnz() > 0; ++s) {
+    // Even distances would meet the same place of every row in a regular matrix.
+    const offset wobble = s * s % 97;
+    const offset k = (a.nnz() / samples * s + wobble) % a.nnz();
+    const offset row = (offset{a.rows} * s / samples + wobble) % a.rows;
+    out.add(static_cast<std::uint64_t>(a.col[k]));
+    out.add(std::bit_cast<bits>(a.val[k]));
+    out.add(static_cast<std::uint64_t>(a.row_begin[row]));
+  }
+  return out.value();
+}
+
+/// What Linux says of the processor: its name, or on ARM the numbers that stand for it. Empty where it says
+/// nothing.
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string out;
+  for (std::string line; std::getline(file, line) && !line.empty();)  // the first core
+    for (const char* field : {"model name", "CPU implementer", "CPU part", "CPU variant"})
+      if (line.starts_with(field)) out += line.substr(std::min(line.find(':') + 1, line.size()));
+  return out;
+}
+
+/// A new version or a new kernel may choose otherwise.
+std::uint64_t machine_hash(std::string_view simd) {
+  hash out;
+  out.add(processor());
+  out.add(static_cast<std::uint64_t>(thread_count(0)));
+  out.add(cpu_device()->cache_bytes());
+  out.add(simd.empty() ? simd_targets().front() : simd);
+  out.add(NONZERO_VERSION);
+  for (const kernel_row& kernel : cpu_kernels()) out.add(kernel.name);
+  return out.value();
+}
+
+parse_error not_choices(const std::string& file, std::string_view why) {
+  return parse_error(fmt::format("{}: not a file of choices: {}; name another, or delete it", file, why));
+}
+
+/// The file as JSON; an empty one where there is none.
+ordered_json read_choices(const std::string& file) {
+  std::error_code failure;
+  if (!std::filesystem::exists(file, failure))
+    return {{version_field, file_version}, {choices_field, ordered_json::object()}};
+  if (!std::filesystem::is_regular_file(file, failure)) throw not_choices(file, "it is no regular file");
+  if (std::filesystem::file_size(file, failure) > most_bytes) throw not_choices(file, "it is too large");
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) throw parse_error(fmt::format("{}: cannot be read", file));
+  ordered_json out = ordered_json::parse(text.str(), nullptr, false);
+  if (out.is_discarded()) throw not_choices(file, "it is not JSON");
+  if (!out.is_object() || !out.contains(version_field) || out[version_field] != file_version)
+    throw not_choices(file, fmt::format("no \"{}\": {}", version_field, file_version));
+  if (!out.contains(choices_field) || !out[choices_field].is_object())
+    throw not_choices(file, fmt::format("no object \"{}\"", choices_field));
+  return out;
+}
+
+/// A file that is removed unless it takes the place of another.
+class replacement {
+ public:
+  explicit replacement(const std::string& file)
+      : file_(file), own_(fmt::format("{}.{}.tmp", file, getpid())) {}
+  ~replacement() { std::remove(own_.c_str()); }
+  replacement(const replacement&) = delete;
+  replacement& operator=(const replacement&) = delete;
+
+  void write(const std::string& text) {
+    std::ofstream out(own_, std::ios::binary | std::ios::trunc);
+    out << text;
+    out.close();
+    if (!out || std::rename(own_.c_str(), file_.c_str()) != 0)
+      throw error(fmt::format("{}: cannot be written: {}", file_, std::strerror(errno)));
+  }
+
+ private:
+  std::string file_, own_;
+};
+
+}  // namespace
+
+template <class V>
+std::string choice_key(const csr<V>& a, const plan_options& options, double memory_budget) {
+  hash terms;
+  // A choice for 200 multiplies does for 300, and one for 1.15 times CSR's memory for 1.2.
+  terms.add(
+      static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(options.expected_multiplies))));
+  const double times_csr = memory_budget / static_cast<double>(footprint_of(a).bytes);
+  terms.add(static_cast<std::uint64_t>(std::clamp(times_csr, 0.0, 100.0) * 10));
+  terms.add(std::uint64_t{options.deterministic} << 1 | std::uint64_t{options.may_reorder});
+  return fmt::format("{:016x}-{:016x}-{:016x}", fingerprint(a), machine_hash(options.simd), terms.value());
+}
+
+std::optional<remembered_choice> recall_choice(const std::string& file, const std::string& key) {
+  const ordered_json all = read_choices(file);
+  const auto found = all[choices_field].find(key);
+  if (found == all[choices_field].end()) return std::nullopt;
+  const ordered_json kernel = found->is_object() ? found->value("kernel", ordered_json()) : ordered_json();
+  const ordered_json order = found->is_object() ? found->value("reordered", ordered_json()) : ordered_json();
+  if (!kernel.is_string() || !order.is_boolean())
+    throw not_choices(
+        file, fmt::format("the choice {} has no kernel, or does not say whether it is reordered", key));
+  return remembered_choice{kernel, order};
+}
+
+void remember_choice(const std::string& file, const std::string& key, const plan_report& report) {
+  ordered_json all = read_choices(file);
+  all[choices_field][key] = {
+      {"kernel", report.kernel},
+      {"reordered", report.is_reordered},
+      {"matrix", fmt::format("{} x {}, {} entries", report.rows, report.cols, report.entries)},
+      {"machine", report.machine},
+      {"expected_multiplies", report.expected_multiplies},
+      {"seconds", report.chosen_seconds},
+      {"csr_seconds", report.csr_seconds}};
+  replacement(file).write(all.dump(2) + "\n");
+}
+
+std::string machine_text(std::string_view simd) {
+  return fmt::format("{}, {}", cpu_device()->description(), simd.empty() ? simd_targets().front() : simd);
+}
+
+template std::string choice_key(const csr<float>&, const plan_options&, double);
+template std::string choice_key(const csr<double>&, const plan_options&, double);
+
+}  // namespace nz

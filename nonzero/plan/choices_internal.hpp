@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <nonzero/plan/plan.hpp>
+
+// The file of choices that plans made before: JSON, one entry for each matrix, machine and set of options.
+// Matrices are told apart by a hash of their shape and of a sample of their entries: where two are taken for
+// the same, the second is multiplied by a kernel that may not suit it, and rightly all the same.
+namespace nz {
+
+struct remembered_choice {
+  std::string kernel;
+  bool is_reordered = false;
+};
+
+/// What the choice depends on, as a key in the file.
+template <class V> std::string choice_key(const csr<V>& a, const plan_options& options, double memory_budget);
+
+/// The choice of that key; none where there is none, or no file. Throws `parse_error` where the file holds
+/// something else.
+std::optional<remembered_choice> recall_choice(const std::string& file, const std::string& key);
+
+/// Adds the choice, or replaces the one of that key. The file is replaced at once or left as it was: throws
+/// `parse_error` where it holds something else, `error` where it cannot be written. Of two programs that add
+/// at the same time, one may lose its choice, which it finds again.
+void remember_choice(const std::string& file, const std::string& key, const plan_report& report);
+
+/// "CPU, 2 threads, NEON".
+std::string machine_text(std::string_view simd);
+
+}  // namespace nz

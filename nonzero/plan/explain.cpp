@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <nonzero/plan/plan.hpp>
+
+namespace nz {
+namespace {
+
+/// Seconds for people: "1.23 ms".
+std::string time_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} µs", seconds * 1e6);
+}
+
+template <class T, class Text> std::string or_dash(const std::optional<T>& value, Text text) {
+  return value ? text(*value) : "–";
+}
+
+/// How many columns a UTF-8 text takes.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string line_of(std::string_view name, std::string_view text) {
+  return fmt::format("  {:<10} {}\n", name, text);
+}
+
+std::string matrix_line(const plan_report& r) {
+  std::string out = fmt::format("{} × {}, {} entries; rows of {:.3g}", r.rows, r.cols, r.entries, r.mean_row);
+  if (r.longest_row > 0) out += fmt::format(", the longest of {}", r.longest_row);
+  if (r.gathers.lines_per_entry > 0)
+    out += fmt::format("; {:.2g} cache lines of x per entry", r.gathers.lines_per_entry);
+  return out;
+}
+
+std::string csr_line(const plan_report& r) {
+  std::string out = fmt::format("{} a multiply, {}", time_text(r.csr_seconds), format_bytes(r.csr_bytes));
+  if (r.waiting_seconds > 0)
+    out += fmt::format("; {:.0f} % of that time neither its bytes nor its instructions explain",
+                       100 * r.waiting_seconds / r.csr_seconds);
+  return out;
+}
+
+std::string cost_line(const plan_report& r) {
+  std::string out = fmt::format("planned in {}", time_text(r.seconds));
+  if (r.csr_seconds > 0)
+    out += fmt::format(", as long as {:.0f} multiplies by csr_balanced", r.seconds / r.csr_seconds);
+  if (const auto after = r.pays_after()) out += fmt::format("; paid back after {:.0f} multiplies", *after);
+  return out + fmt::format("; {} are expected", r.expected_multiplies);
+}
+
+using cells = std::array<std::string, 6>;
+
+cells cells_of(const plan_candidate& c) {
+  const auto bytes = [](std::uint64_t b) { return format_bytes(b); };
+  return {c.kernel,
+          or_dash(c.predicted_bytes, bytes),
+          or_dash(c.predicted_seconds, time_text),
+          or_dash(c.seconds, time_text),
+          or_dash(c.conversion ? c.conversion : c.predicted_conversion, time_text),
+          fmt::format("{}{}", c.is_chosen ? "chosen: " : "", c.verdict)};
+}
+
+/// The first and the last column to the left, the numbers between them to the right.
+std::string table_of(const std::vector<plan_candidate>& candidates) {
+  std::vector<cells> rows{{"kernel", "bytes", "predicted", "measured", "conversion", ""}};
+  for (const plan_candidate& c : candidates) rows.push_back(cells_of(c));
+  std::array<std::size_t, 6> widths{};
+  for (const cells& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
+  std::string out;
+  for (const cells& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string fill(widths[c] - width_of(row[c]), ' ');
+      const bool is_left = c == 0 || c + 1 == row.size();
+      line += fmt::format("  {}{}", is_left ? row[c] : fill, is_left ? fill : row[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<double> plan_report::pays_after() const {
+  const double gain = csr_seconds - chosen_seconds;
+  if (chosen_seconds <= 0 || gain <= 0) return std::nullopt;
+  return seconds / gain;
+}
+
+std::string explain(const plan_report& r) {
+  std::string out = fmt::format("{}{}: {}\n", r.kernel, r.is_reordered ? ", reordered" : "", r.reason);
+  out += line_of("matrix", matrix_line(r));
+  out += line_of("machine", r.bytes_per_second > 0 ? fmt::format("{}; reads this matrix at {:.3g} GB/s",
+                                                                 r.machine, r.bytes_per_second * 1e-9)
+                                                   : r.machine);
+  if (r.csr_seconds > 0) out += line_of("csr", csr_line(r));
+  if (r.chosen_seconds > 0)
+    out +=
+        line_of("plan", fmt::format("{} a multiply, {}", time_text(r.chosen_seconds), format_bytes(r.bytes)));
+  else
+    out += line_of("plan", format_bytes(r.bytes));
+  if (r.reorder_seconds > 0)
+    out += line_of("reordering",
+                   fmt::format("{}, {}", time_text(r.reorder_seconds), r.is_reordered ? "kept" : "not kept"));
+  out += line_of("cost", cost_line(r));
+  if (r.is_reordered)
+    out += "\n  Of the matrix in the new order, without bringing x into it and y out of it:";
+  if (!r.candidates.empty()) out.append("\n").append(table_of(r.candidates));
+  return out;
+}
+
+}  // namespace nz

@@ -11,21 +11,9 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/formats/csr.hpp>
-
-#ifndef NONZERO_CPU_CSR_BALANCED  // this file is included by itself, once for each target
-#  define NONZERO_CPU_CSR_BALANCED
-namespace nz::cpu {
-
-/// A: what values are held in, V: what they are multiplied and added in.
-template <class A, class V> struct csr_functions {
-  void (*find_sums)(const offset* row_begin, const index* col, const A* val, index rows, const V* x, V* sums);
-  V (*find_sum)(const index* col, const A* val, offset entries, const V* x);
-};
-
-}  // namespace nz::cpu
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {

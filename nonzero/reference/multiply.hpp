@@ -7,6 +7,7 @@
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
+#include <nonzero/formats/sell.hpp>
 #include <nonzero/formats/tjds.hpp>
 
 namespace nz::reference {
@@ -19,5 +20,6 @@ template <class V> void multiply(V alpha, const ell<V>& a, std::span<const V> x,
 template <class V> void multiply(V alpha, const hyb<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const jds<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const tjds<V>& a, std::span<const V> x, V beta, std::span<V> y);
+template <class V> void multiply(V alpha, const sell<V>& a, std::span<const V> x, V beta, std::span<V> y);
 
 }  // namespace nz::reference

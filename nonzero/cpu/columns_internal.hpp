@@ -38,14 +38,14 @@ template <class D, class T> HWY_INLINE hn::Vec<D> load_as(D to, const T* p) {
     return hn::PromoteTo(to, hn::LoadU(hn::Rebind<T, D>(), p));
 }
 
-/// sums[r] = the sum over the first `columns` entries of row r, of eight rows that have them all.
+/// Adds the first `columns` entries of each of eight rows, which have them all, to the row's sum.
 template <class A, class V, class Places>
-HWY_INLINE void sum_columns(offset columns, Places at, const index* col, const A* val, const V* x, V* sums) {
+HWY_INLINE void add_columns(offset columns, Places at, const index* col, const A* val, const V* x, V* sums) {
   if constexpr (has_gather) {
     const hn::CappedTag<V, block_rows> d;
     const hn::RebindToSigned<decltype(d)> di;
     for (std::size_t r = 0; r < block_rows; r += hn::Lanes(d)) {
-      auto sum = hn::Zero(d);
+      auto sum = hn::LoadU(d, sums + r);
       for (offset k = 0; k < columns; ++k) {
         const offset p = at(k) + static_cast<offset>(r);
         sum = hn::MulAdd(load_as(d, val + p), hn::GatherIndex(d, x, load_as(di, col + p)), sum);
@@ -53,7 +53,8 @@ HWY_INLINE void sum_columns(offset columns, Places at, const index* col, const A
       hn::StoreU(sum, d, sums + r);
     }
   } else {
-    V sum[block_rows] = {};
+    V sum[block_rows];
+    for (int r = 0; r < block_rows; ++r) sum[r] = sums[r];
     for (offset k = 0; k < columns; ++k) {
       const offset p = at(k);
       for (int r = 0; r < block_rows; ++r) sum[r] += static_cast<V>(val[p + r]) * x[col[p + r]];
@@ -68,31 +69,6 @@ HWY_INLINE V sum_row(offset k, offset width, Places at, const index* col, const 
   V sum = 0;
   for (; k < width && col[at(k)] >= 0; ++k) sum += static_cast<V>(val[at(k)]) * x[col[at(k)]];
   return sum;
-}
-
-/// How many columns have no padding in any of eight rows. Padding is at the rows' ends only.
-template <class Places> HWY_INLINE offset full_columns(offset width, Places at, const index* col) {
-  offset low = 0, high = width;
-  for (offset k = width - 1; low < high; k = low + (high - low) / 2) {  // most often all of them are
-    index any = 0;
-    for (int r = 0; r < block_rows; ++r) any |= col[at(k) + r];
-    if (any >= 0)
-      low = k + 1;
-    else
-      high = k;
-  }
-  return low;
-}
-
-/// The sums of eight rows with padding after their ends.
-template <class A, class V>
-HWY_INLINE void sum_block(offset width, strided_places at, const index* col, const A* val, const V* x,
-                          V* sums) {
-  const offset full = full_columns(width, at, col);
-  sum_columns(full, at, col, val, x, sums);
-  if (full == width) return;
-  for (int r = 0; r < block_rows; ++r)
-    sums[r] += sum_row(full, width, strided_places{at.begin + r, at.stride}, col, val, x);
 }
 
 }  // namespace

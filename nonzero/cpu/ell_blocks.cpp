@@ -19,12 +19,43 @@ HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
+/// Columns that are walked before the next rows are: more would be more streams of memory than the processor
+/// foresees, fewer would load and store the sums more often.
+constexpr offset panel_columns = 16;
+
+/// How many columns have no padding in any of eight rows. Padding is at the rows' ends only.
+HWY_INLINE offset full_columns(offset width, strided_places at, const index* col) {
+  offset low = 0, high = width;
+  for (offset k = width - 1; low < high; k = low + (high - low) / 2) {  // most often all of them are
+    index any = 0;
+    for (int r = 0; r < block_rows; ++r) any |= col[at(k) + r];
+    if (any >= 0)
+      low = k + 1;
+    else
+      high = k;
+  }
+  return low;
+}
+
+template <class A, class V>
+HWY_NOINLINE void add_panel(offset width, strided_places at, const index* col, const A* val, index rows,
+                            const V* x, V* sums) {
+  index i = 0;
+  for (; i + block_rows <= rows; i += block_rows, at.begin += block_rows) {
+    const offset full = full_columns(width, at, col);
+    add_columns(full, at, col, val, x, sums + i);
+    for (int r = 0; full < width && r < block_rows; ++r)
+      sums[i + r] += sum_row(full, width, strided_places{at.begin + r, at.stride}, col, val, x);
+  }
+  for (; i < rows; ++i, ++at.begin) sums[i] += sum_row(0, width, at, col, val, x);
+}
+
 template <class A, class V>
 void find_sums(const index* col, const A* val, offset stride, offset width, index rows, const V* x, V* sums) {
-  index i = 0;
-  for (; i + block_rows <= rows; i += block_rows)
-    sum_block(width, strided_places{i, stride}, col, val, x, sums + i);
-  for (; i < rows; ++i) sums[i] = sum_row(0, width, strided_places{i, stride}, col, val, x);
+  for (index i = 0; i < rows; ++i) sums[i] = 0;
+  for (offset k = 0; k < width; k += panel_columns)
+    add_panel(width - k < panel_columns ? width - k : panel_columns, strided_places{k * stride, stride}, col,
+              val, rows, x, sums);
 }
 
 const compiled_functions<ell_functions<float, float>>::entry floats(HWY_TARGET, {find_sums});

@@ -24,9 +24,10 @@
 namespace nz::cpu {
 
 template <class A, class V> struct sell_functions {
-  /// The sums of a window's rows, from first_row on; `row` and slice_begin from the window's own on.
-  void (*find_sums)(const offset* slice_begin, const index* row, index rows, index first_row,
-                    const index* col, const A* val, const V* x, V* sums);
+  /// The sums of a window's rows, from first_row on; `full` says how many columns of a slice have no padding.
+  /// It, `row` and slice_begin from the window's own on.
+  void (*find_sums)(const offset* slice_begin, const index* full, const index* row, index rows,
+                    index first_row, const index* col, const A* val, const V* x, V* sums);
 };
 
 }  // namespace nz::cpu
@@ -37,14 +38,21 @@ namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
 template <class A, class V>
-void find_sums(const offset* slice_begin, const index* row, index rows, index first_row, const index* col,
-               const A* val, const V* x, V* sums) {
-  for (index p = 0; p < rows; p += block_rows, ++slice_begin) {
-    V slice_sums[block_rows];
-    sum_block((slice_begin[1] - slice_begin[0]) / block_rows, strided_places{slice_begin[0], block_rows}, col,
-              val, x, slice_sums);
-    const int places = rows - p < block_rows ? rows - p : block_rows;
-    for (int r = 0; r < places; ++r) sums[row[p + r] - first_row] = slice_sums[r];
+void find_sums(const offset* slice_begin, const index* full, const index* row, index rows, index first_row,
+               const index* col, const A* val, const V* x, V* sums) {
+  for (index p = 0; p < rows; p += block_rows, ++slice_begin, ++full) {
+    const strided_places at{slice_begin[0], block_rows};
+    const offset width = (slice_begin[1] - slice_begin[0]) / block_rows;
+    V slice_sums[block_rows] = {};
+    add_columns(*full, at, col, val, x, slice_sums);
+    for (int r = 0; *full < width && r < block_rows; ++r)
+      slice_sums[r] += sum_row(*full, width, strided_places{at.begin + r, at.stride}, col, val, x);
+    // Rows of one length that follow each other stay in order: most slices of a regular matrix.
+    if (p + block_rows <= rows && *full == width && row[p + block_rows - 1] - row[p] == block_rows - 1) {
+      for (int r = 0; r < block_rows; ++r) sums[row[p] - first_row + r] = slice_sums[r];
+    } else {
+      for (int r = 0; r < block_rows && p + r < rows; ++r) sums[row[p + r] - first_row] = slice_sums[r];
+    }
   }
 }
 
@@ -101,21 +109,25 @@ template <class A, class V> class sell_slices final : public chunked_matrix<V> {
         a_(to_sell_in_parallel(a, this->cut(), options.budget)),
         long_(std::move(long_rows)) {
     for (index w = 0; w < a_.windows(); ++w) {
-      const index rows = a_.window_begin[w + 1] - a_.window_begin[w];
-      first_slice_.push_back(first_slice_.back() + (rows + slice_rows - 1) / slice_rows);
+      const index begin = a_.window_begin[w], end = a_.window_begin[w + 1];
+      // The last row of a slice is its shortest.
+      for (index last = begin + slice_rows - 1; last < end; last += slice_rows)
+        full_.push_back(static_cast<index>(this->cut().is_long_row(w) ? 0 : a.row_length(a_.row[last])));
+      if ((end - begin) % slice_rows != 0) full_.push_back(0);
+      first_slice_.push_back(static_cast<index>(full_.size()));
     }
   }
   footprint storage() const override {
     footprint size = footprint_of(a_);
-    size.bytes += long_.col.size() * (sizeof(index) + sizeof(A));
+    size.bytes += full_.size() * sizeof(index) + long_.col.size() * (sizeof(index) + sizeof(A));
     return size;
   }
 
  private:
   void find_sums(index chunk, const V* x, V* sums) const override {
     const index first = a_.window_begin[chunk], last = a_.window_begin[chunk + 1];
-    slices_.find_sums(a_.slice_begin.data() + first_slice_[chunk], a_.row.data() + first, last - first, first,
-                      a_.col.data(), a_.val.data(), x, sums);
+    slices_.find_sums(a_.slice_begin.data() + first_slice_[chunk], full_.data() + first_slice_[chunk],
+                      a_.row.data() + first, last - first, first, a_.col.data(), a_.val.data(), x, sums);
   }
   V find_piece_sum(const chunking::piece& piece, const V* x) const override {
     return rows_.find_sum(long_.col.data() + piece.begin, long_.val.data() + piece.begin,
@@ -125,6 +137,7 @@ template <class A, class V> class sell_slices final : public chunked_matrix<V> {
   sell_functions<A, V> slices_;
   csr_functions<A, V> rows_;
   sell<A> a_;                    // a window for each chunk; long rows are empty
+  array<index> full_;            // slices long: the entries that all of a slice's places have
   array<index> first_slice_{0};  // of each window, and their number
   long_entries<A> long_;
 };

@@ -64,7 +64,8 @@ void find_sums(const offset* diagonal_begin, offset width, const index* col, con
   index p = first;
   for (; p + block_rows <= last; p += block_rows, sums += block_rows) {
     while (full > 0 && !reaches(diagonal_begin, full - 1, p + block_rows - 1)) --full;
-    sum_columns(full, diagonal_places{diagonal_begin, p}, col, val, x, sums);
+    for (int r = 0; r < block_rows; ++r) sums[r] = 0;
+    add_columns(full, diagonal_places{diagonal_begin, p}, col, val, x, sums);
     for (int r = 0; full < width && reaches(diagonal_begin, full, p + r); ++r)
       sums[r] += sum_place(full, width, diagonal_begin, p + r, col, val, x);
   }

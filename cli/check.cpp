@@ -14,6 +14,7 @@
 #include "matrix_argument.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "simd_option.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 
@@ -26,6 +27,7 @@ struct check_options {
   std::vector<std::string> matrices = {"poisson2d:100", "rmat:12", "dense_rows:5000", "empty_rows:5000"};
   std::string precision = "double";
   std::string device;  // empty: all there are
+  std::string simd;    // empty: the best
   padding_budget budget;
   bool json = false;
 };
@@ -95,7 +97,7 @@ void check_matrix(const std::string& name, const check_options& options, ordered
   progress_bar bar("checking " + name);
   for (const auto& [kernel, on] : kernels_on(options.device)) {
     bar.show(static_cast<double>(&kernel - kernels().data()) / static_cast<double>(kernels().size()));
-    const prepare_options how{.budget = options.budget, .on = on};
+    const prepare_options how{.budget = options.budget, .on = on, .simd = options.simd};
     results.push_back(try_kernel<V>(
         kernel, a, against, options.budget, [&, &row = kernel] { return make_ready(row, a, against.x, how); },
         [](ready_matrix<V>&) {}));
@@ -150,6 +152,7 @@ void add_check(CLI::App& app) {
       ->check(CLI::IsMember({"float", "double", "both"}))
       ->option_text("float|double|both");
   add_device_option(*command, options->device, "Only the kernels of that device (all there are)");
+  add_simd_option(*command, options->simd);
   add_budget_option(*command, options->budget);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
@@ -161,6 +164,7 @@ Examples:
   nz check
   nz check web.mtx poisson2d:300 --precision both
   nz check rmat:14 --device emulator
+  nz check rmat:14 --device cpu --simd NEON
   nz check rmat:14 --json | jq '.[].results[] | select(.verdict != "ok")')");
   command->callback([options] { run(*options); });
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/threads.hpp>
+#include <nonzero/cpu/targets.hpp>
 #include <nonzero/formats/footprint.hpp>
 #include <nonzero/gpu/cuda/device.hpp>
 #include <nonzero/io/generate.hpp>
@@ -56,7 +57,11 @@ void print_tables() {
   } catch (const device_error& e) {
     device_table.add({"cuda", yellow("fails: ") + e.what()});
   }
-  print(bold("Devices") + "\n" + device_table.text());
+  print(bold("Devices") + "\n" + device_table.text() + "\n");
+  table simd_table({{"instruction set"}, {""}});
+  for (const std::string_view name : simd_targets())
+    simd_table.add({std::string(name), name == simd_targets().front() ? "used by the CPU's kernels" : ""});
+  print(bold("Instruction sets") + "\n" + simd_table.text());
 }
 
 ordered_json as_json() {
@@ -65,7 +70,8 @@ ordered_json as_json() {
       {"kernels", ordered_json::array()},
       {"generators", ordered_json::array()},
       {"devices", ordered_json::array({{{"name", "cpu"}, {"threads", thread_count(0)}},
-                                       {{"name", "emulator"}, {"threads", thread_count(0)}}})}};
+                                       {{"name", "emulator"}, {"threads", thread_count(0)}}})},
+      {"instruction_sets", ordered_json::array()}};
   for (const format_row& format : formats())
     out["formats"].push_back({{"name", format.name}, {"summary", format.summary}});
   for (const kernel_row& kernel : kernels())
@@ -78,6 +84,8 @@ ordered_json as_json() {
   for (const generate::kind& kind : generate::kinds())
     out["generators"].push_back(
         {{"name", kind.name}, {"parameters", kind.parameters}, {"summary", kind.summary}});
+  for (const std::string_view name : simd_targets())
+    out["instruction_sets"].push_back({{"name", name}, {"used", name == simd_targets().front()}});
   try {
     for (const cuda_properties& gpu : cuda_devices())
       out["devices"].push_back(
@@ -94,10 +102,13 @@ ordered_json as_json() {
 }  // namespace
 
 void add_list(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("list", "Every format, kernel, generator and device there is");
+  CLI::App* command =
+      app.add_subcommand("list", "Every format, kernel, generator, device and instruction set there is");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print JSON");
-  command->footer(R"(A repeatable kernel gives bitwise the same result every time.
+  command->footer(
+      R"(A repeatable kernel gives bitwise the same result every time; those of the CPU for any number of
+threads too. Of the instruction sets, another than the one that is used is had by --simd.
 
 Examples:
   nz list

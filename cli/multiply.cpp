@@ -20,6 +20,7 @@
 #include "format_cost.hpp"
 #include "matrix_argument.hpp"
 #include "output.hpp"
+#include "simd_option.hpp"
 
 namespace nz::cli {
 namespace {
@@ -31,6 +32,7 @@ struct multiply_options {
   std::string x, y, out;  // files; empty: not given
   std::string kernel = "csr_serial";
   std::string device;  // empty: where the kernel runs best
+  std::string simd;    // empty: the best
   double alpha = 1, beta = 0;
   padding_budget budget;
   bool json = false, verbose = false;
@@ -139,8 +141,10 @@ template <class V> void run_in(const multiply_options& options, const kernel_row
   const std::vector<V> x = vector_from<V>(options.x, "x", a.cols, 1);
   std::vector<V> y = vector_from<V>(options.y, "y", a.rows, 0);
   const auto start = clock::now();
-  const auto prepared = kernel.prepare(
-      a, {.budget = options.budget, .on = options.device.empty() ? nullptr : find_device(options.device)});
+  const auto prepared =
+      kernel.prepare(a, {.budget = options.budget,
+                         .on = options.device.empty() ? nullptr : find_device(options.device),
+                         .simd = options.simd});
   const auto ready = clock::now();
   prepared->multiply(static_cast<V>(options.alpha), x, static_cast<V>(options.beta), y);
   const std::chrono::duration<double, std::milli> converting = ready - start,
@@ -178,6 +182,7 @@ void add_multiply(CLI::App& app) {
       ->type_name("NAME")
       ->capture_default_str();
   add_device_option(*command, options->device, "Where to run it (where it runs best)");
+  add_simd_option(*command, options->simd);
   add_budget_option(*command, options->budget);
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->add_flag("-v,--verbose", options->verbose,

@@ -6,11 +6,13 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/types.hpp>
 #include <nonzero/core/vector.hpp>
+#include <nonzero/cpu/targets.hpp>
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
+#include <nonzero/formats/sell.hpp>
 #include <nonzero/formats/tjds.hpp>
 #include <nonzero/gpu/cuda/device.hpp>
 #include <nonzero/io/generate.hpp>

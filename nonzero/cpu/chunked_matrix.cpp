@@ -40,6 +40,14 @@ chunking cut_into_chunks(std::span<const offset> row_begin, index most_rows, off
   return out;
 }
 
+chunking with_pieces_in_rows(chunking cut, std::span<const offset> row_begin) {
+  for (chunking::piece& piece : cut.pieces) {
+    piece.begin -= row_begin[piece.row];
+    piece.end -= row_begin[piece.row];
+  }
+  return cut;
+}
+
 template <class V>
 chunked_matrix<V>::chunked_matrix(index rows, index cols, chunking cut)
     : prepared_matrix<V>(rows, cols, cpu_device()), cut_(std::move(cut)), piece_sums_(cut_.pieces.size()) {}

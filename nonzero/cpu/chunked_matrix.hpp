@@ -37,6 +37,9 @@ struct chunking {
 chunking cut_into_chunks(std::span<const offset> row_begin, index most_rows = most_chunk_rows,
                          offset cost = chunk_cost);
 
+/// The same with the pieces counted from their row's begin, for formats that keep a row's entries apart.
+chunking with_pieces_in_rows(chunking cut, std::span<const offset> row_begin);
+
 /// A matrix whose kernel finds the sums of one chunk of rows at a time. Threads have consecutive chunks of
 /// about the same cost; long rows come first, cut into pieces whose sums are added in order.
 template <class V> class chunked_matrix : public prepared_matrix<V> {

@@ -11,21 +11,9 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/formats/csr.hpp>
-
-#ifndef NONZERO_CPU_CSR_BALANCED  // this file is included by itself, once for each target
-#  define NONZERO_CPU_CSR_BALANCED
-namespace nz::cpu {
-
-/// A: what values are held in, V: what they are multiplied and added in.
-template <class A, class V> struct csr_functions {
-  void (*find_sums)(const offset* row_begin, const index* col, const A* val, index rows, const V* x, V* sums);
-  V (*find_sum)(const index* col, const A* val, offset entries, const V* x);
-};
-
-}  // namespace nz::cpu
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
@@ -75,9 +63,10 @@ void find_sums(const offset* row_begin, const index* col, const A* val, index ro
         NONZERO_EQUAL_ROWS(3)
         NONZERO_EQUAL_ROWS(4)
         NONZERO_EQUAL_ROWS(5)
-        NONZERO_EQUAL_ROWS(6) NONZERO_EQUAL_ROWS(7) NONZERO_EQUAL_ROWS(8) NONZERO_EQUAL_ROWS(9)
-            NONZERO_EQUAL_ROWS(10) NONZERO_EQUAL_ROWS(11) NONZERO_EQUAL_ROWS(12) NONZERO_EQUAL_ROWS(13)
-                NONZERO_EQUAL_ROWS(14) NONZERO_EQUAL_ROWS(15) NONZERO_EQUAL_ROWS(16)
+        NONZERO_EQUAL_ROWS(6)
+        NONZERO_EQUAL_ROWS(7) NONZERO_EQUAL_ROWS(8) NONZERO_EQUAL_ROWS(9) NONZERO_EQUAL_ROWS(10)
+            NONZERO_EQUAL_ROWS(11) NONZERO_EQUAL_ROWS(12) NONZERO_EQUAL_ROWS(13) NONZERO_EQUAL_ROWS(14)
+                NONZERO_EQUAL_ROWS(15) NONZERO_EQUAL_ROWS(16)
 #undef NONZERO_EQUAL_ROWS
                     default : sums[i++] = find_sum(col + begin, val + begin, length, x);
     }

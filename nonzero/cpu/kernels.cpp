@@ -34,6 +34,24 @@ constexpr auto packed_slices = []<class A, class V>(const auto& a, const auto& o
 constexpr auto binned_two_pass = []<class A, class V>(const auto& a, const auto& options) {
   return cpu::prepare_binned_two_pass<A, V>(a, options);
 };
+constexpr auto coo_runs = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_coo_runs<A, V>(a, options);
+};
+constexpr auto ell_blocks = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_ell_blocks<A, V>(a, options);
+};
+constexpr auto hyb_blocks = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_hyb_blocks<A, V>(a, options);
+};
+constexpr auto jds_balanced = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_jds_balanced<A, V>(a, options);
+};
+constexpr auto sell_slices = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_sell_slices<A, V>(a, options);
+};
+constexpr auto tjds_blocks = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_tjds_blocks<A, V>(a, options);
+};
 
 constexpr kernel_row table[] = {
     row<csr_balanced>("csr_balanced", "csr", "equal shares of entries; short rows by loops for their length"),
@@ -41,6 +59,12 @@ constexpr kernel_row table[] = {
                        "runs by vectors of rows, the rest by groups of eight rows"),
     row<binned_two_pass>("binned_two_pass", "binned",
                          "products by blocks of columns, then sums by bins of rows"),
+    row<coo_runs>("coo_runs", "coo", "each run of a row's entries summed at once"),
+    row<ell_blocks>("ell_blocks", "ell", "eight rows at a time, column by column"),
+    row<hyb_blocks>("hyb_blocks", "hyb", "ell_blocks, then coo_runs, chunk by chunk"),
+    row<jds_balanced>("jds_balanced", "jds", "csr_balanced over the rows sorted by length"),
+    row<tjds_blocks>("tjds_blocks", "tjds", "eight sorted rows at a time, diagonal by diagonal"),
+    row<sell_slices>("sell_slices", "sell", "a slice of eight rows at a time; rows sorted within a chunk"),
 };
 
 }  // namespace

@@ -14,5 +14,17 @@ template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_packed_slices(const csr<A>&, const prepare_options&);
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_binned_two_pass(const csr<A>&, const prepare_options&);
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_coo_runs(const csr<A>&, const prepare_options&);
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_ell_blocks(const csr<A>&, const prepare_options&);
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_hyb_blocks(const csr<A>&, const prepare_options&);
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_jds_balanced(const csr<A>&, const prepare_options&);
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_sell_slices(const csr<A>&, const prepare_options&);
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_tjds_blocks(const csr<A>&, const prepare_options&);
 
 }  // namespace nz::cpu

@@ -6,7 +6,7 @@
 namespace nz {
 
 /// The instruction sets that the CPU's kernels were compiled for and that this processor has, the best first:
-/// "AVX3" (AVX-512), "AVX2", "SSE4", "SVE", "NEON", and "SCALAR", which is plain C++.
+/// "AVX3" (AVX-512), "AVX2", "SSE4", "SVE", "NEON", and "EMU128" or "SCALAR", which are plain C++.
 std::vector<std::string_view> simd_targets();
 
 }  // namespace nz

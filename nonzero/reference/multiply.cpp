@@ -97,6 +97,25 @@ template <class V> void multiply(V alpha, const binned<V>& a, std::span<const V>
   multiply_entries(alpha, a, x, beta, y);
 }
 
+template <class V> void multiply(V alpha, const sell<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  require_vectors_fit(a.rows, a.cols, x.size(), y.size());
+  const scale_and_add<V> finish{alpha, beta};
+  offset slice = 0;
+  for (index w = 0; w < a.windows(); ++w) {
+    const index begin = a.window_begin[w], end = a.window_begin[w + 1];
+    for (index p = begin; p < end; ++p) {
+      const index r = (p - begin) % a.height;
+      V sum = 0;
+      for (offset at = a.slice_begin[slice] + r; at < a.slice_begin[slice + 1]; at += a.height) {
+        if (a.col[at] == padding_column) break;
+        sum += a.val[at] * x[a.col[at]];
+      }
+      finish(sum, y[a.row[p]]);
+      if (r + 1 == a.height || p + 1 == end) ++slice;
+    }
+  }
+}
+
 template void multiply(float, const csr<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const csr<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const coo<float>&, std::span<const float>, float, std::span<float>);
@@ -113,5 +132,7 @@ template void multiply(float, const packed<float>&, std::span<const float>, floa
 template void multiply(double, const packed<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const binned<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const binned<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const sell<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const sell<double>&, std::span<const double>, double, std::span<double>);
 
 }  // namespace nz::reference

@@ -9,6 +9,7 @@
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
 #include <nonzero/formats/packed.hpp>
+#include <nonzero/formats/sell.hpp>
 #include <nonzero/formats/tjds.hpp>
 
 namespace nz::reference {
@@ -23,5 +24,6 @@ template <class V> void multiply(V alpha, const jds<V>& a, std::span<const V> x,
 template <class V> void multiply(V alpha, const tjds<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const packed<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const binned<V>& a, std::span<const V> x, V beta, std::span<V> y);
+template <class V> void multiply(V alpha, const sell<V>& a, std::span<const V> x, V beta, std::span<V> y);
 
 }  // namespace nz::reference

@@ -64,6 +64,13 @@ template <class V> csr<V> giant_row(index n, index at) {
   return generate::row_lengths<V>(n, lengths, 5);
 }
 
+/// Giant rows beside each other and alone, with lengths around those at which a CPU's kernel cuts a row.
+template <class V> csr<V> giant_rows_to_cut() {
+  const std::vector<index> lengths{8193, 3, 20000, 8192, 0, 0, 12288, 1, 5, 4,    4,
+                                   4,    4, 4,     4,    4, 9, 12289, 2, 2, 4096, 4097};
+  return generate::row_lengths<V>(20000, lengths, 8);
+}
+
 template <class V> std::vector<named_matrix<V>> make() {
   const std::vector<index> ladder{0,  1,  2,  3,  7,   8,   15,  16,  17, 31, 32,
                                   33, 63, 64, 65, 127, 128, 129, 200, 0,  0,  1};
@@ -87,6 +94,7 @@ template <class V> std::vector<named_matrix<V>> make() {
       {"giant first row", giant_row<V>(3000, 0)},
       {"giant last row", giant_row<V>(3000, 2999)},
       {"giant rows within", generate::dense_rows<V>(3000, 3, 4)},
+      {"giant rows to be cut", giant_rows_to_cut<V>()},
       {"unsorted, with duplicates", disordered<V>(1100)},
       {"NaN and infinity", with_extremes<V>()},
       {"power law", generate::rmat<V>(12, 8)},

@@ -74,7 +74,8 @@ class Bench(InFolder):
         words = ["dense_rows:3000:2:1", "--device", "cpu"]
         self.assertRegex(self.output_of("bench", *words, *self.QUICK), r"ell_serial +ell +refused: padding past 4 × csr\n")
         verdicts = {r["kernel"]: r["verdict"] for r in self.figures(*words)["matrices"][0]["results"]}
-        self.assertEqual(verdicts.pop("ell_serial"), "refused")
+        for name in ["ell_blocks", "ell_serial"]:
+            self.assertEqual(verdicts.pop(name), "refused")
         self.assertEqual(set(verdicts.values()), {"ok"})
         roomy = self.figures(*words, "--padding-budget", "1e9")["matrices"][0]["results"]
         self.assertEqual({r["verdict"] for r in roomy}, {"ok"})

@@ -427,6 +427,15 @@ class CheckAndList(InFolder):
         self.assertIn("refused: padding past 4 × csr\n", text)
         self.assertIn("all within the error bound", text)
 
+    def test_takes_every_instruction_set_that_there_is(self):
+        for simd in [s["name"] for s in self.json_of("list")["instruction_sets"]]:
+            with self.subTest(simd):
+                results = self.json_of("check", "rmat:8", "--device", "cpu", "--simd", simd)[0]["results"]
+                self.assertIn("ok", [r["verdict"] for r in results])
+                self.run_nz("multiply", "a.mtx", "--kernel", "csr_balanced", "--simd", simd)
+            self.assert_fails(2, "check", "a.mtx", "--simd", "MMX", saying=simd)
+            self.assert_fails(2, "multiply", "a.mtx", "--simd", "MMX", saying=simd)
+
     def test_has_matrices_of_its_own(self):
         self.assertIn("ok", self.output_of("check"))
 
@@ -443,6 +452,13 @@ class CheckAndList(InFolder):
         for kernel in self.json_of("list")["kernels"]:
             places = rf"(\w+, )*{kernel['runs_on']}(, \w+)*"
             self.assertRegex(text, rf"{kernel['name']} +{kernel['format']} +{places} +(yes|no) ")
+
+    def test_lists_the_instruction_sets_and_which_is_used(self):
+        text, listed = self.output_of("list"), self.json_of("list")["instruction_sets"]
+        self.assertEqual([s["used"] for s in listed], [True] + [False] * (len(listed) - 1))
+        self.assertRegex(text, rf"{listed[0]['name']} +used by the CPU's kernels\n")
+        for simd in listed:
+            self.assertIn(f"  {simd['name']}", text)
 
 
 class OnATerminal(InFolder):

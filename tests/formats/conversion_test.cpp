@@ -7,6 +7,7 @@
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
+#include <nonzero/formats/sell.hpp>
 #include <nonzero/formats/tjds.hpp>
 
 #include "tests/battery/battery.hpp"
@@ -49,6 +50,8 @@ TYPED_TEST(Conversions, ThereAndBackLoseNothing) {
     there_and_back(to_tjds(a), tjds_footprint(a));
     for (const offset width : {-1, 0, 1, 3, 1000})
       there_and_back(to_hyb(a, width, no_limit), hyb_footprint(a, width));
+    for (const nz::sell_options options : {nz::sell_options{}, {1, 1}, {3, 5}, {32, 64}, {4, 1 << 30}})
+      there_and_back(to_sell(a, options, no_limit), sell_footprint(a, options));
   }
 }
 
@@ -117,6 +120,32 @@ TEST(PaddingBudget, IsSettableAndCountsPaddingAgainstCsrBytes) {
   EXPECT_NO_THROW(to_hyb(a, 1, {0.0}));
 }
 
+TEST(PaddingBudget, HoldsForSlices) {
+  // CSR as above: 100 bytes. One slice of 8 places, 2 wide: 11 of 16 are padding, 132 bytes.
+  const csr<double> a{4, 2, {0, 2, 3, 4, 5}, {0, 1, 0, 0, 0}, {1, 1, 1, 1, 1}};
+  EXPECT_EQ(sell_footprint(a, {8, 8}), (footprint{16 * 12 + 2 * 4 + 4 * 4 + 2 * 8, 132}));
+  EXPECT_NO_THROW(to_sell(a, {8, 8}, {1.32}));
+  EXPECT_THROW(to_sell(a, {8, 8}, {1.31}), nz::unsupported);
+}
+
+TEST(Sell, RefusesSlicesAndWindowsWithoutRows) {
+  const csr<float> a{1, 1, {0, 1}, {0}, {1}};
+  EXPECT_THROW(to_sell(a, {.height = 0}), nz::shape_error);
+  EXPECT_THROW(to_sell(a, {.height = -8}), nz::shape_error);
+  EXPECT_THROW(to_sell(a, {.sigma = 0}), nz::shape_error);
+  EXPECT_THROW(sell_footprint(a, {.sigma = -1}), nz::shape_error);
+}
+
+TEST(Sell, LeavesRowsOutThatAreTooLong) {
+  const csr<float> a{3, 4, {0, 1, 4, 6}, {2, 0, 1, 2, 1, 3}, {1, 2, 3, 4, 5, 6}};
+  const auto in_order = [](index windows, const std::function<void(index)>& task) {
+    for (index w = 0; w < windows; ++w) task(w);
+  };
+  const auto b = to_sell_by_steps(a, {2, {0, 2, 3}, 2, in_order}, no_limit);
+  validate(b);
+  expect_identical(to_csr(b), csr<float>{3, 4, {0, 1, 1, 3}, {2, 1, 3}, {1, 5, 6}});
+}
+
 // Sizes past 2^31 and 2^63, where only the index arithmetic runs: no such matrix is allocated.
 TEST(HugeMatrices, FootprintsDoNotOverflow) {
   // One row that claims 2^40 entries among 2^20 rows: CSR's begins alone, without columns and values.
@@ -134,6 +163,9 @@ TEST(HugeMatrices, FootprintsDoNotOverflow) {
   EXPECT_EQ(tjds_footprint(a).bytes, (std::uint64_t{1} << 20) * 4 + ((std::uint64_t{1} << 40) + 1) * 8 +
                                          (std::uint64_t{1} << 40) * 12);
   EXPECT_THROW(to_ell(a), nz::unsupported);
+  EXPECT_EQ(sell_footprint(a, {8, 1024}).padding_bytes, 7 * (std::uint64_t{1} << 40) * 12);
+  EXPECT_EQ(sell_footprint(a, {std::numeric_limits<index>::max(), 1024}).bytes, ~std::uint64_t{0});
+  EXPECT_THROW(to_sell(a), nz::unsupported);
   EXPECT_EQ(default_hyb_width(a), 0);
   EXPECT_EQ(hyb_footprint(a).bytes, (std::uint64_t{1} << 40) * 16);
 
@@ -248,6 +280,66 @@ TEST(Validate, NamesTheInvariantThatIsBroken) {
         m.row = {0, 2, 1};
       },
       "equally long but out of order");
+
+  const auto slices = to_sell(a, {2, 2});  // rows 0 and 1, then row 2 and a place without a row
+  break_it(
+      slices, [](auto& m) { m.height = 0; }, "height of 0 is below 1");
+  break_it(
+      slices, [](auto& m) { m.window_begin.pop_back(); }, "window_begin does not go from 0 to the 3 rows");
+  break_it(
+      slices,
+      [](auto& m) {
+        m.window_begin = {0, 2, 2, 3};
+      },
+      "window 1 has no rows");
+  break_it(
+      slices, [](auto& m) { m.row.pop_back(); }, "row is 2 long instead of 3");
+  break_it(
+      slices, [](auto& m) { m.row[1] = 0; }, "names 0 twice");
+  break_it(
+      slices, [](auto& m) { std::swap(m.row[0], m.row[2]); }, "place 0 of window 0 holds row 2");
+  break_it(
+      slices, [](auto& m) { m.slice_begin.pop_back(); }, "slice_begin is 2 long instead of 3");
+  break_it(
+      slices, [](auto& m) { m.slice_begin[1] = 9; }, "slice_begin falls from 9 to 6");
+  break_it(
+      slices, [](auto& m) { m.slice_begin[1] = 3; }, "slice 0 is no multiple of 2 long");
+  break_it(
+      slices, [](auto& m) { m.val.pop_back(); }, "val is 5 long");
+  break_it(
+      slices, [](auto& m) { m.col[0] = 4; }, "col[0] is 4");
+  break_it(
+      slices, [](auto& m) { m.val[1] = 1; }, "padding at 1 holds a value");
+  break_it(
+      slices,
+      [](auto& m) {
+        m.col[0] = nz::padding_column;
+        m.val[0] = 0;
+      },
+      "place 0 of slice 0 has an entry after its padding");
+  break_it(
+      slices,
+      [](auto& m) {
+        m.col[2] = nz::padding_column;
+        m.val[2] = 0;
+      },
+      "slice 0 is wider than its longest row");
+  break_it(
+      slices, [](auto& m) { m.col[5] = 0; }, "place 1 of slice 1 has entries but no row");
+  break_it(
+      slices,
+      [](auto& m) {
+        m.col[1] = 0;
+        m.col[3] = 0;
+        m.row = {1, 0, 2};
+      },
+      "equally long but out of order");
+  break_it(
+      to_sell(a, {1, 3}),  // rows 0, 2, 1, a slice each
+      [](auto& m) {
+        m.slice_begin = {0, 1, 3, 3};
+      },
+      "place 1 is longer than the one before it");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
+#include <nonzero/formats/sell.hpp>
 #include <nonzero/formats/tjds.hpp>
 
 namespace {
@@ -61,6 +62,17 @@ TEST(LectureHwu, Tjds) {
   EXPECT_EQ(a.col, (array<index>{1, 0, 0, 2, 2, 3, 3}));
   EXPECT_EQ(a.row, (array<index>{2, 0, 3, 1}));
   EXPECT_EQ(a.diagonal_begin, (array<offset>{0, 3, 6, 7}));
+}
+
+// Slices of two rows, sorted among three: rows 2, 0, 1, then row 3, which begins a window and so a slice.
+TEST(LectureHwu, Sell) {
+  const auto a = to_sell(hwu, {.height = 2, .sigma = 3});
+  validate(a);
+  EXPECT_EQ(a.window_begin, (array<index>{0, 3, 4}));
+  EXPECT_EQ(a.row, (array<index>{2, 0, 1, 3}));
+  EXPECT_EQ(a.slice_begin, (array<offset>{0, 6, 6, 10}));
+  EXPECT_EQ(a.val, (array<float>{2, 3, 4, 1, 1, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(a.col, (array<index>{1, 0, 2, 2, 3, none, 0, none, 3, none}));
 }
 
 // The other 4 x 4 matrix: 1 7 0 0 / 0 2 8 0 / 5 0 3 9 / 0 6 0 4

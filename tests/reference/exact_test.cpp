@@ -30,6 +30,16 @@ TEST(ExactProduct, GivesWhatAHandCalculationGives) {
   EXPECT_NEAR(static_cast<double>(exact.bound[1] / (5 * eps * 602)), 1, 1e-12);
 }
 
+TEST(ExactProduct, OfAFloatMatrixIsBoundedByTheRoundingOfItsVectors) {
+  const nz::csr<float> in_float{1, 2, {0, 2}, {0, 1}, {0.1F, 2}};
+  const std::vector<double> x{0.1, 100};
+  const auto exact = nz::reference::multiply_exactly<double>(1, in_float, x, 0, {});
+  const double product = static_cast<double>(0.1F) * 0.1 + 200;
+  EXPECT_LE(nz::reference::largest_error<double>(exact, std::vector<double>{product}), 1);
+  EXPECT_GT(nz::reference::largest_error<double>(exact, std::vector<double>{product * (1 + 1e-7)}), 1);
+  EXPECT_GT(nz::reference::largest_error<double>(exact, std::vector<double>{0.1 * 0.1 + 200}), 1);
+}
+
 TEST(ExactProduct, SeesAResultThatIsOffByMoreThanRounding) {
   const std::vector<double> x{10, 100};
   const auto exact = nz::reference::multiply_exactly<double>(1, a, x, 0, {});

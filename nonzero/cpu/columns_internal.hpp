@@ -1,0 +1,77 @@
+// The walk that ELL, SELL and transposed JDS share: the k-th entries of eight neighbouring rows lie next to
+// each other, so that eight sums grow at once. Compiled once for each instruction set, in the source that
+// includes it after Highway; hence this guard instead of a pragma.
+#if defined(NONZERO_CPU_COLUMNS_INTERNAL) == defined(HWY_TARGET_TOGGLE)
+#  ifdef NONZERO_CPU_COLUMNS_INTERNAL
+#    undef NONZERO_CPU_COLUMNS_INTERNAL
+#  else
+#    define NONZERO_CPU_COLUMNS_INTERNAL
+#  endif
+
+#  include <cstddef>
+
+#  include <hwy/highway.h>
+
+#  include <nonzero/core/types.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace nz::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int block_rows = 8;
+/// The others would gather through memory, which is slower than eight loads.
+constexpr bool has_gather = (HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_SVE)) != 0;
+
+/// The places of the first of eight rows: entry k is at begin + k * stride.
+struct strided_places {
+  offset begin, stride;
+  HWY_INLINE offset operator()(offset k) const { return begin + k * stride; }
+};
+
+/// Numbers at p as lanes of To: widened where they are narrower.
+template <class D, class T> HWY_INLINE hn::Vec<D> load_as(D to, const T* p) {
+  if constexpr (sizeof(T) == sizeof(hn::TFromD<D>))
+    return hn::LoadU(to, p);
+  else
+    return hn::PromoteTo(to, hn::LoadU(hn::Rebind<T, D>(), p));
+}
+
+/// Adds the first `columns` entries of each of eight rows, which have them all, to the row's sum.
+template <class A, class V, class Places>
+HWY_INLINE void add_columns(offset columns, Places at, const index* col, const A* val, const V* x, V* sums) {
+  if constexpr (has_gather) {
+    const hn::CappedTag<V, block_rows> d;
+    const hn::RebindToSigned<decltype(d)> di;
+    for (std::size_t r = 0; r < block_rows; r += hn::Lanes(d)) {
+      auto sum = hn::LoadU(d, sums + r);
+      for (offset k = 0; k < columns; ++k) {
+        const offset p = at(k) + static_cast<offset>(r);
+        sum = hn::MulAdd(load_as(d, val + p), hn::GatherIndex(d, x, load_as(di, col + p)), sum);
+      }
+      hn::StoreU(sum, d, sums + r);
+    }
+  } else {
+    V sum[block_rows];
+    for (int r = 0; r < block_rows; ++r) sum[r] = sums[r];
+    for (offset k = 0; k < columns; ++k) {
+      const offset p = at(k);
+      for (int r = 0; r < block_rows; ++r) sum[r] += static_cast<V>(val[p + r]) * x[col[p + r]];
+    }
+    for (int r = 0; r < block_rows; ++r) sums[r] = sum[r];
+  }
+}
+
+/// The sum over the entries of one row from k on, which padding or the width ends.
+template <class A, class V, class Places>
+HWY_INLINE V sum_row(offset k, offset width, Places at, const index* col, const A* val, const V* x) {
+  V sum = 0;
+  for (; k < width && col[at(k)] >= 0; ++k) sum += static_cast<V>(val[at(k)]) * x[col[at(k)]];
+  return sum;
+}
+
+}  // namespace
+}  // namespace nz::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

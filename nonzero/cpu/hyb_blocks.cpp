@@ -1,0 +1,74 @@
+// ell_blocks over the first entries of a chunk's rows, then coo_runs over what is left of them, while the
+// sums are in the nearest cache. Good: rows of about equal length with a few far longer.  Bad: rows of all
+// lengths (padding in the one part, 16 bytes per entry in the other). Traffic: ell's for the regular part and
+// 16 bytes per entry in double for the rest.
+#include <algorithm>
+
+#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/coo_internal.hpp>
+#include <nonzero/cpu/csr_internal.hpp>
+#include <nonzero/cpu/ell_internal.hpp>
+#include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/targets_internal.hpp>
+#include <nonzero/formats/hyb.hpp>
+
+namespace nz::cpu {
+namespace {
+
+template <class A, class V> class hyb_blocks final : public chunked_matrix<V> {
+ public:
+  hyb_blocks(const csr<A>& a, const prepare_options& options)
+      : chunked_matrix<V>(a.rows, a.cols, with_pieces_in_rows(cut_into_chunks(a.row_begin), a.row_begin)),
+        blocks_(compiled_functions<ell_functions<A, V>>::find(options.simd)),
+        runs_(compiled_functions<coo_functions<A, V>>::find(options.simd)),
+        rows_(compiled_functions<csr_functions<A, V>>::find(options.simd)),
+        a_(to_hyb(a, -1, options.budget)),
+        rest_begin_(entries_before_chunks(a_.rest.row, this->cut())) {}
+  footprint storage() const override { return footprint_of(a_); }
+
+ private:
+  void find_sums(index chunk, const V* x, V* sums) const override {
+    const index first = this->cut().first_row[chunk], last = this->cut().first_row[chunk + 1];
+    const ell<A>& regular = a_.regular;
+    blocks_.find_sums(regular.col.data() + first, regular.val.data() + first, regular.rows, regular.width,
+                      last - first, x, sums);
+    const offset begin = rest_begin_[chunk];
+    runs_.add_sums(a_.rest.row.data() + begin, a_.rest.col.data() + begin, a_.rest.val.data() + begin,
+                   rest_begin_[chunk + 1] - begin, first, x, sums);
+  }
+
+  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
+    const offset width = a_.regular.width;
+    V sum = find_ell_sum(a_.regular, piece.row, piece.begin, std::min(piece.end, width), x);
+    if (piece.end > width) {
+      const auto& rows = a_.rest.row;
+      const offset rest = std::lower_bound(rows.begin(), rows.end(), piece.row) - rows.begin();
+      const offset begin = std::max(piece.begin, width);
+      sum += rows_.find_sum(a_.rest.col.data() + rest + begin - width,
+                            a_.rest.val.data() + rest + begin - width, piece.end - begin, x);
+    }
+    return sum;
+  }
+
+  ell_functions<A, V> blocks_;
+  coo_functions<A, V> runs_;
+  csr_functions<A, V> rows_;  // for the pieces of long rows
+  hyb<A> a_;
+  array<offset> rest_begin_;  // chunks+1 long: entries of the rest before each
+};
+
+}  // namespace
+
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_hyb_blocks(const csr<A>& a, const prepare_options& options) {
+  return std::make_unique<hyb_blocks<A, V>>(a, options);
+}
+
+template std::unique_ptr<prepared_matrix<float>> prepare_hyb_blocks(const csr<float>&,
+                                                                    const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_hyb_blocks(const csr<float>&,
+                                                                     const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_hyb_blocks(const csr<double>&,
+                                                                     const prepare_options&);
+
+}  // namespace nz::cpu

@@ -1,0 +1,162 @@
+// A slice of eight rows at a time, column by column, with a sum for each in registers. Rows are sorted by
+// length inside a chunk only: the chunk's sums are put back in order while they are in the nearest cache, and
+// rows that share parts of x stay near each other. Long rows are kept apart, as in CSR.
+// Good: nearly every matrix of rows that fit a slice; the more so where lengths change from row to row.
+// Bad: few rows of very different lengths (padding); a conversion that few multiplies follow.
+// Traffic: 12 bytes per entry in double and 5 per row, plus padding and the gather of x.
+// Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma).
+#include <nonzero/cpu/targets_internal.hpp>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "nonzero/cpu/sell_slices.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/columns_internal.hpp>
+#include <nonzero/cpu/csr_internal.hpp>
+#include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/share.hpp>
+#include <nonzero/formats/sell.hpp>
+
+#ifndef NONZERO_CPU_SELL_SLICES  // this file is included by itself, once for each target
+#  define NONZERO_CPU_SELL_SLICES
+namespace nz::cpu {
+
+template <class A, class V> struct sell_functions {
+  /// The sums of a window's rows, from first_row on; `full` says how many columns of a slice have no padding.
+  /// It, `row` and slice_begin from the window's own on.
+  void (*find_sums)(const offset* slice_begin, const index* full, const index* row, index rows,
+                    index first_row, const index* col, const A* val, const V* x, V* sums);
+};
+
+}  // namespace nz::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace nz::cpu::HWY_NAMESPACE {
+namespace {
+
+template <class A, class V>
+void find_sums(const offset* slice_begin, const index* full, const index* row, index rows, index first_row,
+               const index* col, const A* val, const V* x, V* sums) {
+  for (index p = 0; p < rows; p += block_rows, ++slice_begin, ++full) {
+    const strided_places at{slice_begin[0], block_rows};
+    const offset width = (slice_begin[1] - slice_begin[0]) / block_rows;
+    V slice_sums[block_rows] = {};
+    add_columns(*full, at, col, val, x, slice_sums);
+    for (int r = 0; *full < width && r < block_rows; ++r)
+      slice_sums[r] += sum_row(*full, width, strided_places{at.begin + r, at.stride}, col, val, x);
+    // Rows of one length that follow each other stay in order: most slices of a regular matrix.
+    if (p + block_rows <= rows && *full == width && row[p + block_rows - 1] - row[p] == block_rows - 1) {
+      for (int r = 0; r < block_rows; ++r) sums[row[p] - first_row + r] = slice_sums[r];
+    } else {
+      for (int r = 0; r < block_rows && p + r < rows; ++r) sums[row[p + r] - first_row] = slice_sums[r];
+    }
+  }
+}
+
+const compiled_functions<sell_functions<float, float>>::entry floats(HWY_TARGET, {find_sums});
+const compiled_functions<sell_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums});
+const compiled_functions<sell_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums});
+
+}  // namespace
+}  // namespace nz::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nz::cpu {
+namespace {
+
+constexpr index slice_rows = 8;
+
+/// The entries of long rows, one row after the other.
+template <class A> struct long_entries {
+  array<index> col;
+  array<A> val;
+};
+
+/// Takes the entries that pieces point to, and makes the pieces point to where they are now.
+template <class A> long_entries<A> take_long_rows(const csr<A>& a, chunking& cut) {
+  long_entries<A> out;
+  for (chunking::piece& piece : cut.pieces) {
+    const auto begin = static_cast<offset>(out.col.size());
+    out.col.insert(out.col.end(), a.col.begin() + piece.begin, a.col.begin() + piece.end);
+    out.val.insert(out.val.end(), a.val.begin() + piece.begin, a.val.begin() + piece.end);
+    piece = {piece.row, begin, static_cast<offset>(out.col.size())};
+  }
+  return out;
+}
+
+/// Each thread converts the windows that it will multiply, so that their pages are near it.
+template <class A> sell<A> to_sell_in_parallel(const csr<A>& a, const chunking& cut, padding_budget budget) {
+  const auto for_each_window = [&](index, const std::function<void(index)>& task) {
+#  pragma omp parallel if (cut.cost_before.back() >= least_parallel_cost)
+    {
+      const share mine = cost_share(cut.cost_before);
+      for (auto w = static_cast<index>(mine.begin); w < mine.end; ++w) task(w);
+    }
+  };
+  return to_sell_by_steps(a, {slice_rows, cut.first_row, long_row_from, for_each_window}, budget);
+}
+
+template <class A, class V> class sell_slices final : public chunked_matrix<V> {
+ public:
+  sell_slices(const csr<A>& a, chunking cut, long_entries<A> long_rows, const prepare_options& options)
+      : chunked_matrix<V>(a.rows, a.cols, std::move(cut)),
+        slices_(compiled_functions<sell_functions<A, V>>::find(options.simd)),
+        rows_(compiled_functions<csr_functions<A, V>>::find(options.simd)),
+        a_(to_sell_in_parallel(a, this->cut(), options.budget)),
+        long_(std::move(long_rows)) {
+    for (index w = 0; w < a_.windows(); ++w) {
+      const index begin = a_.window_begin[w], end = a_.window_begin[w + 1];
+      // The last row of a slice is its shortest.
+      for (index last = begin + slice_rows - 1; last < end; last += slice_rows)
+        full_.push_back(static_cast<index>(this->cut().is_long_row(w) ? 0 : a.row_length(a_.row[last])));
+      if ((end - begin) % slice_rows != 0) full_.push_back(0);
+      first_slice_.push_back(static_cast<index>(full_.size()));
+    }
+  }
+  footprint storage() const override {
+    footprint size = footprint_of(a_);
+    size.bytes += full_.size() * sizeof(index) + long_.col.size() * (sizeof(index) + sizeof(A));
+    return size;
+  }
+
+ private:
+  void find_sums(index chunk, const V* x, V* sums) const override {
+    const index first = a_.window_begin[chunk], last = a_.window_begin[chunk + 1];
+    slices_.find_sums(a_.slice_begin.data() + first_slice_[chunk], full_.data() + first_slice_[chunk],
+                      a_.row.data() + first, last - first, first, a_.col.data(), a_.val.data(), x, sums);
+  }
+  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
+    return rows_.find_sum(long_.col.data() + piece.begin, long_.val.data() + piece.begin,
+                          piece.end - piece.begin, x);
+  }
+
+  sell_functions<A, V> slices_;
+  csr_functions<A, V> rows_;
+  sell<A> a_;                    // a window for each chunk; long rows are empty
+  array<index> full_;            // slices long: the entries that all of a slice's places have
+  array<index> first_slice_{0};  // of each window, and their number
+  long_entries<A> long_;
+};
+
+}  // namespace
+
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_sell_slices(const csr<A>& a, const prepare_options& options) {
+  chunking cut = cut_into_chunks(a.row_begin);
+  long_entries<A> long_rows = take_long_rows(a, cut);
+  return std::make_unique<sell_slices<A, V>>(a, std::move(cut), std::move(long_rows), options);
+}
+
+template std::unique_ptr<prepared_matrix<float>> prepare_sell_slices(const csr<float>&,
+                                                                     const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_sell_slices(const csr<float>&,
+                                                                      const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_sell_slices(const csr<double>&,
+                                                                      const prepare_options&);
+
+}  // namespace nz::cpu
+#endif

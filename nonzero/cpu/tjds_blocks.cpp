@@ -1,0 +1,139 @@
+// Eight places at a time, diagonal by diagonal, with a sum for each in registers: the walk of ell_blocks over
+// rows sorted by length, where nearly all blocks are of equal rows and nothing is padded.
+// Good: rows of many lengths.  Bad: rows that shared parts of x are no longer neighbours, and y is written
+// out of order; long rows, whose pieces are walked one entry per cache line. Traffic: 12 bytes per entry in
+// double, plus the gather of x and 4 bytes per row for the permutation.
+#include <nonzero/cpu/targets_internal.hpp>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "nonzero/cpu/tjds_blocks.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/columns_internal.hpp>
+#include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/permuted_matrix.hpp>
+#include <nonzero/formats/tjds.hpp>
+
+#ifndef NONZERO_CPU_TJDS_BLOCKS  // this file is included by itself, once for each target
+#  define NONZERO_CPU_TJDS_BLOCKS
+namespace nz::cpu {
+
+template <class A, class V> struct tjds_functions {
+  /// The sums of the places [first, last), of which the first has `width` entries and none has more.
+  void (*find_sums)(const offset* diagonal_begin, offset width, const index* col, const A* val, index first,
+                    index last, const V* x, V* sums);
+};
+
+}  // namespace nz::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace nz::cpu::HWY_NAMESPACE {
+namespace {
+
+/// The places of the first of eight rows: entry k is at diagonal_begin[k] + place.
+struct diagonal_places {
+  const offset* diagonal_begin;
+  offset place;
+  HWY_INLINE offset operator()(offset k) const { return diagonal_begin[k] + place; }
+};
+
+/// Whether the row at `place` has an entry k.
+HWY_INLINE bool reaches(const offset* diagonal_begin, offset k, index place) {
+  return diagonal_begin[k + 1] - diagonal_begin[k] > place;
+}
+
+/// The sum over the entries of one place from k on; none has more than `width`.
+template <class A, class V>
+HWY_INLINE V sum_place(offset k, offset width, const offset* diagonal_begin, index place, const index* col,
+                       const A* val, const V* x) {
+  V sum = 0;
+  for (; k < width && reaches(diagonal_begin, k, place); ++k) {
+    const offset at = diagonal_begin[k] + place;
+    sum += static_cast<V>(val[at]) * x[col[at]];
+  }
+  return sum;
+}
+
+template <class A, class V>
+void find_sums(const offset* diagonal_begin, offset width, const index* col, const A* val, index first,
+               index last, const V* x, V* sums) {
+  offset full = width;  // diagonals that reach all eight places
+  index p = first;
+  for (; p + block_rows <= last; p += block_rows, sums += block_rows) {
+    while (full > 0 && !reaches(diagonal_begin, full - 1, p + block_rows - 1)) --full;
+    for (int r = 0; r < block_rows; ++r) sums[r] = 0;
+    add_columns(full, diagonal_places{diagonal_begin, p}, col, val, x, sums);
+    for (int r = 0; full < width && reaches(diagonal_begin, full, p + r); ++r)
+      sums[r] += sum_place(full, width, diagonal_begin, p + r, col, val, x);
+  }
+  for (; p < last; ++p) *sums++ = sum_place(0, width, diagonal_begin, p, col, val, x);
+}
+
+const compiled_functions<tjds_functions<float, float>>::entry floats(HWY_TARGET, {find_sums});
+const compiled_functions<tjds_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums});
+const compiled_functions<tjds_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums});
+
+}  // namespace
+}  // namespace nz::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nz::cpu {
+namespace {
+
+/// The rows in the order in which they are kept. a.row is not needed.
+template <class A, class V> class tjds_places final : public chunked_matrix<V> {
+ public:
+  tjds_places(tjds<A> a, std::span<const offset> place_begin, std::string_view simd)
+      : chunked_matrix<V>(a.rows, a.cols, with_pieces_in_rows(cut_into_chunks(place_begin), place_begin)),
+        functions_(compiled_functions<tjds_functions<A, V>>::find(simd)),
+        a_(std::move(a)) {
+    for (const index first : this->cut().first_row)
+      chunk_width_.push_back(first < a_.rows ? place_begin[first + 1] - place_begin[first] : 0);
+  }
+  footprint storage() const override { return footprint_of(a_); }
+
+ private:
+  void find_sums(index chunk, const V* x, V* sums) const override {
+    functions_.find_sums(a_.diagonal_begin.data(), chunk_width_[chunk], a_.col.data(), a_.val.data(),
+                         this->cut().first_row[chunk], this->cut().first_row[chunk + 1], x, sums);
+  }
+  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
+    V sum = 0;
+    for (offset k = piece.begin; k < piece.end; ++k) {
+      const offset at = a_.diagonal_begin[k] + piece.row;
+      sum += static_cast<V>(a_.val[at]) * x[a_.col[at]];
+    }
+    return sum;
+  }
+
+  tjds_functions<A, V> functions_;
+  tjds<A> a_;
+  array<offset> chunk_width_;  // chunks+1 long: the entries of each chunk's first place, its longest
+};
+
+}  // namespace
+
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_tjds_blocks(const csr<A>& a, const prepare_options& options) {
+  tjds<A> sorted = to_tjds(a);
+  array<index> row = std::move(sorted.row);
+  array<offset> place_begin{0};  // as CSR's, for the sorted rows
+  place_begin.reserve(row.size() + 1);
+  for (const index i : row) place_begin.push_back(place_begin.back() + a.row_length(i));
+  auto places = std::make_unique<tjds_places<A, V>>(std::move(sorted), place_begin, options.simd);
+  return std::make_unique<permuted_matrix<V>>(std::move(places), std::move(row));
+}
+
+template std::unique_ptr<prepared_matrix<float>> prepare_tjds_blocks(const csr<float>&,
+                                                                     const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_tjds_blocks(const csr<float>&,
+                                                                      const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_tjds_blocks(const csr<double>&,
+                                                                      const prepare_options&);
+
+}  // namespace nz::cpu
+#endif

@@ -1,0 +1,273 @@
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <nonzero/formats/invariants_internal.hpp>
+#include <nonzero/formats/sell.hpp>
+
+namespace nz {
+namespace {
+
+/// Slices that so many rows are cut into. Written so that it cannot overflow.
+index slices_of(index rows, index height) { return rows / height + (rows % height != 0); }
+
+array<index> equal_windows(index rows, sell_options options) {
+  if (options.height < 1 || options.sigma < 1)
+    throw shape_error(fmt::format("sell: slices of {} places and windows of {} rows; both must be at least 1",
+                                  options.height, options.sigma));
+  array<index> begin{0};
+  for (offset next = options.sigma; begin.back() < rows; next += options.sigma)
+    begin.push_back(static_cast<index>(std::min<offset>(next, rows)));
+  return begin;
+}
+
+/// Calls visit(slice, first place, places) for each slice, in order.
+template <class V, class Visit> void for_each_slice(const sell<V>& a, Visit visit) {
+  offset slice = 0;
+  for (index w = 0; w < a.windows(); ++w)
+    for (offset p = a.window_begin[w]; p < a.window_begin[w + 1]; p += a.height)
+      visit(slice++, static_cast<index>(p),
+            static_cast<index>(std::min<offset>(a.height, a.window_begin[w + 1] - p)));
+}
+
+template <class V> offset length_of_place(const sell<V>& a, offset slice, index r) {
+  offset at = a.slice_begin[slice] + r;
+  while (at < a.slice_begin[slice + 1] && a.col[at] != padding_column) at += a.height;
+  return (at - a.slice_begin[slice]) / a.height;
+}
+
+template <class V> void validate_order(const sell<V>& a) {
+  if (a.window_begin.empty() || a.window_begin.front() != 0 || a.window_begin.back() != a.rows)
+    throw shape_error(fmt::format("sell: window_begin does not go from 0 to the {} rows", a.rows));
+  for (index w = 0; w < a.windows(); ++w)
+    if (a.window_begin[w + 1] <= a.window_begin[w])
+      throw shape_error(fmt::format("sell: window {} has no rows", w));
+  invariants::length_is("sell", "row", a.row.size(), a.rows);
+  invariants::is_permutation("sell", "row", a.row);
+  for (index w = 0; w < a.windows(); ++w)
+    for (index p = a.window_begin[w]; p < a.window_begin[w + 1]; ++p)
+      if (a.row[p] < a.window_begin[w] || a.row[p] >= a.window_begin[w + 1])
+        throw shape_error(fmt::format("sell: place {} of window {} holds row {}, which is in another window",
+                                      p, w, a.row[p]));
+}
+
+template <class V> void validate_slices(const sell<V>& a) {
+  offset slices = 0;
+  for (index w = 0; w < a.windows(); ++w)
+    slices += slices_of(a.window_begin[w + 1] - a.window_begin[w], a.height);
+  invariants::length_is("sell", "slice_begin", a.slice_begin.size(), slices + 1);
+  invariants::begins_cover("sell", "slice_begin", a.slice_begin, static_cast<offset>(a.col.size()));
+  invariants::length_is("sell", "val", a.val.size(), a.slice_begin.back());
+  for (offset s = 0; s < slices; ++s)
+    if ((a.slice_begin[s + 1] - a.slice_begin[s]) % a.height != 0)
+      throw shape_error(fmt::format("sell: slice {} is no multiple of {} long", s, a.height));
+}
+
+template <class V> void validate_places(const sell<V>& a) {
+  for (std::size_t at = 0; at < a.col.size(); ++at) {
+    const index j = a.col[at];
+    if (j != padding_column && (j < 0 || j >= a.cols))
+      throw shape_error(fmt::format("sell: col[{}] is {}, outside 0 to {}", at, j, a.cols - 1));
+    if (j == padding_column && a.val[at] != V{0})
+      throw shape_error(fmt::format("sell: padding at {} holds a value", at));
+  }
+  index window = 0;
+  offset longer = 0;  // entries of the place before, in the same window
+  for_each_slice(a, [&](offset s, index first, index places) {
+    const offset width = (a.slice_begin[s + 1] - a.slice_begin[s]) / a.height;
+    for (index r = 0; r < a.height; ++r) {
+      const offset length = length_of_place(a, s, r);
+      for (offset k = length; k < width; ++k)
+        if (a.col[a.slice_begin[s] + k * a.height + r] != padding_column)
+          throw shape_error(fmt::format("sell: place {} of slice {} has an entry after its padding", r, s));
+      if (r == 0 && length != width)
+        throw shape_error(fmt::format("sell: slice {} is wider than its longest row", s));
+      if (r >= places && length > 0)
+        throw shape_error(fmt::format("sell: place {} of slice {} has entries but no row", r, s));
+      if (r >= places) continue;
+      const index p = first + r;
+      if (p == a.window_begin[window + 1]) ++window;
+      if (p > a.window_begin[window]) {
+        if (length > longer)
+          throw shape_error(fmt::format("sell: place {} is longer than the one before it", p));
+        if (length == longer && a.row[p] < a.row[p - 1])
+          throw shape_error(
+              fmt::format("sell: rows {} and {} are equally long but out of order", a.row[p - 1], a.row[p]));
+      }
+      longer = length;
+    }
+  });
+}
+
+}  // namespace
+
+template <class V> void validate(const sell<V>& a) {
+  invariants::sizes_are_not_negative("sell", a.rows, a.cols);
+  if (a.height < 1) throw shape_error(fmt::format("sell: a height of {} is below 1", a.height));
+  validate_order(a);
+  validate_slices(a);
+  validate_places(a);
+}
+
+namespace {
+
+template <class V> footprint footprint_of_places(const sell<V>& a, offset entries) {
+  constexpr std::uint64_t place = sizeof(index) + sizeof(V);
+  const auto places = static_cast<std::uint64_t>(a.slice_begin.back());
+  footprint out{saturating_bytes(places, place),
+                saturating_bytes(places - static_cast<std::uint64_t>(entries), place)};
+  const std::uint64_t others =
+      (a.window_begin.size() + a.row.size()) * sizeof(index) + a.slice_begin.size() * sizeof(offset);
+  if (__builtin_add_overflow(out.bytes, others, &out.bytes)) out.bytes = static_cast<std::uint64_t>(-1);
+  return out;
+}
+
+template <class V> offset kept_length(const csr<V>& a, index row, offset longest) {
+  const offset length = a.row_length(row);
+  return length > longest ? 0 : length;
+}
+
+/// Sorts the rows of a window and leaves each slice's width in its slice_begin.
+template <class V>
+void sort_window(const csr<V>& from, offset longest, index window, offset first_slice, sell<V>& a) {
+  index* const row = a.row.data();
+  const index begin = a.window_begin[window], end = a.window_begin[window + 1];
+  const auto length = [&](index i) { return kept_length(from, i, longest); };
+  const auto is_before = [&](index i, index j) {
+    return length(i) != length(j) ? length(i) > length(j) : i < j;
+  };
+  std::iota(row + begin, row + end, begin);
+  if (!std::is_sorted(row + begin, row + end, is_before)) std::sort(row + begin, row + end, is_before);
+  for (offset p = begin; p < end; p += a.height) a.slice_begin[first_slice++] = length(row[p]);
+}
+
+template <class V> array<offset> first_slices(const sell<V>& a) {
+  array<offset> first{0};
+  for (index w = 0; w < a.windows(); ++w)
+    first.push_back(first.back() + slices_of(a.window_begin[w + 1] - a.window_begin[w], a.height));
+  return first;
+}
+
+/// Windows and slices: all but col and val.
+template <class V> sell<V> lay_out(const csr<V>& from, const sell_steps& steps) {
+  sell<V> a{from.rows, from.cols, steps.height, steps.window_begin, array<index>(from.rows), {}, {}, {}};
+  const array<offset> first_slice = first_slices(a);
+  a.slice_begin.resize(first_slice.back() + 1);
+  steps.for_each_window(a.windows(),
+                        [&](index w) { sort_window(from, steps.longest, w, first_slice[w], a); });
+  offset places = 0;
+  for (offset s = 0; s < a.slices(); ++s) {
+    offset size = std::exchange(a.slice_begin[s], places);
+    // No memory holds so many: the budget or the allocator refuses.
+    if (__builtin_mul_overflow(size, offset{a.height}, &size) ||
+        __builtin_add_overflow(places, size, &places))
+      places = std::numeric_limits<offset>::max();
+  }
+  a.slice_begin.back() = places;
+  return a;
+}
+
+template <class V> offset kept_entries(const csr<V>& a, offset longest) {
+  if (longest == std::numeric_limits<offset>::max()) return a.nnz();
+  offset entries = 0;
+  for (index i = 0; i < a.rows; ++i) entries += kept_length(a, i, longest);
+  return entries;
+}
+
+/// Copies the entries of a window's rows to their places.
+template <class V>
+void fill_window(const csr<V>& from, offset longest, index window, offset first_slice, sell<V>& a) {
+  const index end = a.window_begin[window + 1];
+  offset s = first_slice;
+  for (offset first = a.window_begin[window]; first < end; first += a.height, ++s) {
+    const offset width = (a.slice_begin[s + 1] - a.slice_begin[s]) / a.height;
+    for (index r = 0; r < a.height; ++r) {
+      offset k = 0, at = a.slice_begin[s] + r;
+      if (first + r < end) {
+        const index i = a.row[first + r];
+        const offset length = kept_length(from, i, longest);
+        for (; k < length; ++k, at += a.height) {
+          a.col[at] = from.col[from.row_begin[i] + k];
+          a.val[at] = from.val[from.row_begin[i] + k];
+        }
+      }
+      for (; k < width; ++k, at += a.height) {
+        a.col[at] = padding_column;
+        a.val[at] = 0;
+      }
+    }
+  }
+}
+
+sell_steps serial_steps(index rows, sell_options options) {
+  return {.height = options.height,
+          .window_begin = equal_windows(rows, options),
+          .for_each_window = [](index windows, const std::function<void(index)>& task) {
+            for (index w = 0; w < windows; ++w) task(w);
+          }};
+}
+
+}  // namespace
+
+template <class V> footprint footprint_of(const sell<V>& a) {
+  const auto padding = std::count(a.col.begin(), a.col.end(), padding_column);
+  return footprint_of_places(a, a.slice_begin.back() - padding);
+}
+
+template <class V> footprint sell_footprint(const csr<V>& a, sell_options options) {
+  return footprint_of_places(lay_out(a, serial_steps(a.rows, options)), a.nnz());
+}
+
+template <class V>
+sell<V> to_sell_by_steps(const csr<V>& from, const sell_steps& steps, padding_budget budget) {
+  sell<V> a = lay_out(from, steps);
+  require_within_budget("sell", footprint_of_places(a, kept_entries(from, steps.longest)), footprint_of(from),
+                        budget);
+  a.col.resize(static_cast<std::size_t>(a.slice_begin.back()));
+  a.val.resize(a.col.size());
+  const array<offset> first_slice = first_slices(a);
+  steps.for_each_window(a.windows(),
+                        [&](index w) { fill_window(from, steps.longest, w, first_slice[w], a); });
+  return a;
+}
+
+template <class V> sell<V> to_sell(const csr<V>& a, sell_options options, padding_budget budget) {
+  return to_sell_by_steps(a, serial_steps(a.rows, options), budget);
+}
+
+template <class V> csr<V> to_csr(const sell<V>& a) {
+  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
+  for_each_slice(a, [&](offset s, index first, index places) {
+    for (index r = 0; r < places; ++r) out.row_begin[a.row[first + r] + 1] = length_of_place(a, s, r);
+  });
+  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
+  out.col.resize(out.nnz());
+  out.val.resize(out.nnz());
+  for_each_slice(a, [&](offset s, index first, index places) {
+    for (index r = 0; r < places; ++r) {
+      const offset begin = out.row_begin[a.row[first + r]], length = out.row_length(a.row[first + r]);
+      for (offset k = 0; k < length; ++k) {
+        out.col[begin + k] = a.col[a.slice_begin[s] + k * a.height + r];
+        out.val[begin + k] = a.val[a.slice_begin[s] + k * a.height + r];
+      }
+    }
+  });
+  return out;
+}
+
+template void validate(const sell<float>&);
+template void validate(const sell<double>&);
+template footprint footprint_of(const sell<float>&);
+template footprint footprint_of(const sell<double>&);
+template footprint sell_footprint(const csr<float>&, sell_options);
+template footprint sell_footprint(const csr<double>&, sell_options);
+template sell<float> to_sell(const csr<float>&, sell_options, padding_budget);
+template sell<double> to_sell(const csr<double>&, sell_options, padding_budget);
+template sell<float> to_sell_by_steps(const csr<float>&, const sell_steps&, padding_budget);
+template sell<double> to_sell_by_steps(const csr<double>&, const sell_steps&, padding_budget);
+template csr<float> to_csr(const sell<float>&);
+template csr<double> to_csr(const sell<double>&);
+
+}  // namespace nz

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <nonzero/cpu/kernels.hpp>
+#include <nonzero/cpu/targets.hpp>
+#include <nonzero/io/generate.hpp>
+#include <nonzero/plan/kernels.hpp>
+#include <nonzero/reference/exact.hpp>
+
+#include "tests/battery/battery.hpp"
+
+namespace {
+
+using nz::csr;
+using nz::index;
+
+constexpr nz::padding_budget no_limit{std::numeric_limits<double>::infinity()};
+
+/// What values are held in, and what x, y and the sums are.
+template <class HeldIn, class SummedIn> struct in {
+  using A = HeldIn;
+  using V = SummedIn;
+  using ready = std::unique_ptr<nz::prepared_matrix<V>>;
+
+  static ready prepare(const nz::kernel_row& kernel, const csr<A>& a, const nz::prepare_options& options) {
+    if constexpr (std::is_same_v<A, V>)
+      return kernel.prepare(a, options);
+    else
+      return kernel.prepare_mixed(a, options);
+  }
+};
+
+template <class In> class CpuKernels : public testing::Test {};
+struct names {
+  template <class In> static std::string GetName(int) {
+    return !std::is_same_v<typename In::A, typename In::V> ? "mixed"
+           : sizeof(typename In::V) == 4                   ? "float"
+                                                           : "double";
+  }
+};
+using precisions = testing::Types<in<float, float>, in<double, double>, in<float, double>>;
+TYPED_TEST_SUITE(CpuKernels, precisions, names);
+
+/// Calls body(kernel, instruction set) for each of both.
+void for_each_kernel_and_target(const auto& body) {
+  for (const nz::kernel_row& kernel : nz::cpu_kernels())
+    for (const std::string_view simd : nz::simd_targets()) {
+      SCOPED_TRACE(testing::Message() << kernel.name << " by " << simd);
+      body(kernel, simd);
+    }
+}
+
+template <class V> bool same_bits(const std::vector<V>& a, const std::vector<V>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(V)) == 0);
+}
+
+/// Runs with that many threads, whatever the machine has, until it goes out of scope.
+class with_threads {
+ public:
+  explicit with_threads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~with_threads() { omp_set_num_threads(before_); }
+  with_threads(const with_threads&) = delete;
+  with_threads& operator=(const with_threads&) = delete;
+
+ private:
+  int before_;
+};
+constexpr int numbers_of_threads[] = {1, 2, 3, 5, 8};
+
+/// Every kernel with every instruction set on every matrix of the battery, against the product in long
+/// double.
+template <class In, class V = typename In::V>
+void check_all(V alpha, V beta, const auto& make_x, const auto& make_y) {
+  for (const auto& [name, a] : battery::matrices<typename In::A>()) {
+    SCOPED_TRACE(name);
+    const std::vector<V> x = make_x(a), y0 = make_y(a);
+    const auto exact = nz::reference::multiply_exactly<V>(alpha, a, x, beta, y0);
+    for_each_kernel_and_target([&, &matrix = a](const nz::kernel_row& kernel, std::string_view simd) {
+      std::vector<V> y = y0;
+      In::prepare(kernel, matrix, {.budget = no_limit, .simd = simd})->multiply(alpha, x, beta, y);
+      EXPECT_LE(nz::reference::largest_error<V>(exact, y), 1.0L);
+    });
+  }
+}
+
+TYPED_TEST(CpuKernels, AreWithinTheErrorBoundByEveryInstructionSet) {
+  using V = typename TypeParam::V;
+  check_all<TypeParam>(
+      V{-2.5}, V{0.75}, [](const auto& a) { return battery::numbers<V>(a.cols, 1); },
+      [](const auto& a) { return battery::numbers<V>(a.rows, 2); });
+}
+
+// A NaN of y that is read, or padding that is multiplied, would show here.
+TYPED_TEST(CpuKernels, KeepNanAndInfinityWhereTheyBelongByEveryInstructionSet) {
+  using V = typename TypeParam::V;
+  check_all<TypeParam>(
+      V{1}, V{0},
+      [](const auto& a) {
+        auto x = battery::numbers<V>(a.cols, 4);
+        if (!x.empty()) x.back() = std::numeric_limits<V>::quiet_NaN();
+        if (!x.empty()) x.front() = std::numeric_limits<V>::infinity();
+        return x;
+      },
+      [](const auto& a) { return std::vector<V>(a.rows, std::numeric_limits<V>::quiet_NaN()); });
+}
+
+/// body(matrix, prepared) for the battery, and for a matrix of many chunks between giant rows of several
+/// pieces each: in ELL that would be 20 GB, and only ELL may refuse it.
+template <class In> void for_each_matrix_to_share(const auto& body) {
+  using A = typename In::A;
+  const auto share = [&](const csr<A>& a, nz::padding_budget budget, std::string_view may_refuse) {
+    for_each_kernel_and_target([&](const nz::kernel_row& kernel, std::string_view simd) {
+      typename In::ready ready;
+      try {
+        ready = In::prepare(kernel, a, {.budget = budget, .simd = simd});
+      } catch (const nz::unsupported& e) {
+        EXPECT_EQ(kernel.format, may_refuse) << e.what();
+        return;
+      }
+      body(a, *ready);
+    });
+  };
+  for (const auto& [name, a] : battery::matrices<A>()) {
+    SCOPED_TRACE(name);
+    share(a, no_limit, "none");
+  }
+  SCOPED_TRACE("giant rows and larger than a cache");
+  share(nz::generate::dense_rows<A>(40000, 5, 6), {}, "ell");
+}
+
+TYPED_TEST(CpuKernels, GiveTheSameBitsForAnyNumberOfThreads) {
+  using V = typename TypeParam::V;
+  for_each_matrix_to_share<TypeParam>([](const auto& a, const auto& ready) {
+    const auto x = battery::numbers<V>(a.cols, 5), y0 = battery::numbers<V>(a.rows, 6);
+    std::optional<std::vector<V>> first;
+    for (const int threads : numbers_of_threads) {
+      const with_threads scope(threads);
+      std::vector<V> y = y0;
+      ready.multiply(V{3}, x, V{-1}, y);
+      if (!first) first = y;
+      EXPECT_TRUE(same_bits(*first, y)) << threads << " threads";
+    }
+  });
+}
+
+TYPED_TEST(CpuKernels, FuseAStepWithTheBitsOfTheProductForAnyNumberOfThreads) {
+  using V = typename TypeParam::V;
+  for_each_matrix_to_share<TypeParam>([](const auto& a, const auto& ready) {
+    const auto x = battery::numbers<V>(a.cols, 7);
+    std::vector<V> product(a.rows);
+    ready.multiply(V{1}, x, V{0}, product);
+    std::optional<double> first_total;
+    for (const int threads : numbers_of_threads) {
+      const with_threads scope(threads);
+      std::vector<V> found(a.rows);
+      std::vector<unsigned char> times_seen(a.rows, 0);
+      const double total = ready.apply(x, [&](index first, std::span<V> sums) {
+        double part = 0;
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+          found[first + i] = sums[i];
+          ++times_seen[first + i];
+          part += static_cast<double>(sums[i]) * sums[i];
+          sums[i] = -1;  // it may
+        }
+        return part;
+      });
+      EXPECT_EQ(times_seen, std::vector<unsigned char>(a.rows, 1)) << threads << " threads";
+      EXPECT_TRUE(same_bits(product, found)) << threads << " threads";
+      if (!first_total) first_total = total;
+      EXPECT_EQ(std::memcmp(&*first_total, &total, sizeof total), 0) << threads << " threads";
+    }
+  });
+}
+
+TYPED_TEST(CpuKernels, SayWhichInstructionSetsThereAreWhenAskedForAnother) {
+  const csr<typename TypeParam::A> a{1, 1, {0, 1}, {0}, {1}};
+  for (const nz::kernel_row& kernel : nz::cpu_kernels()) {
+    SCOPED_TRACE(kernel.name);
+    try {
+      TypeParam::prepare(kernel, a, {.simd = "MMX"});
+      ADD_FAILURE() << "accepted";
+    } catch (const nz::unsupported& e) {
+      EXPECT_NE(std::string(e.what()).find("'MMX'"), std::string::npos) << e.what();
+      for (const std::string_view simd : nz::simd_targets())
+        EXPECT_NE(std::string(e.what()).find(simd), std::string::npos) << e.what();
+    }
+  }
+}
+
+TEST(CpuKernelTable, HasAKernelForEveryFormat) {
+  std::vector<std::string_view> formats;
+  for (const nz::kernel_row& kernel : nz::cpu_kernels()) {
+    formats.push_back(kernel.format);
+    EXPECT_TRUE(kernel.is_repeatable) << kernel.name;
+    EXPECT_NE(kernel.prepare_mixed, nullptr) << kernel.name;
+  }
+  for (const nz::format_row& format : nz::formats())
+    EXPECT_NE(std::find(formats.begin(), formats.end(), format.name), formats.end()) << format.name;
+}
+
+}  // namespace

@@ -32,8 +32,9 @@ struct chunking {
   bool is_long_row(index chunk) const { return cost_before[chunk] == cost_before[chunk + 1]; }
 };
 
-/// Takes time for the chunks, not for the rows.
-chunking cut_into_chunks(std::span<const offset> row_begin);
+/// Takes time for the chunks, not for the rows. With `block_rows` rows at a time that belong together, no
+/// chunk parts these, except where one of them is long.
+chunking cut_into_chunks(std::span<const offset> row_begin, index block_rows = 1);
 
 /// A matrix whose kernel finds the sums of one chunk of rows at a time. Threads have consecutive chunks of
 /// about the same cost; long rows come first, cut into pieces whose sums are added in order.

@@ -29,8 +29,13 @@ constexpr auto csr_balanced = []<class A, class V>(const auto& a, const auto& op
   return cpu::prepare_csr_balanced<A, V>(a, options);
 };
 
+constexpr auto bsr_rows = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_bsr_rows<A, V>(a, options);
+};
+
 constexpr kernel_row table[] = {
     row<csr_balanced>("csr_balanced", "csr", "equal shares of entries; short rows by loops for their length"),
+    row<bsr_rows>("bsr_rows", "bsr", "equal shares of entries; a block's column of values at a time"),
 };
 
 }  // namespace

@@ -49,11 +49,13 @@ constexpr auto as_ell = [](const auto& a, padding_budget budget) { return to_ell
 constexpr auto as_hyb = [](const auto& a, padding_budget budget) { return to_hyb(a, -1, budget); };
 constexpr auto as_jds = [](const auto& a, padding_budget) { return to_jds(a); };
 constexpr auto as_tjds = [](const auto& a, padding_budget) { return to_tjds(a); };
+constexpr auto as_bsr = [](const auto& a, padding_budget) { return to_bsr(a); };
 
 constexpr kernel_row serial_rows[] = {
     serial_row<as_csr>("csr_serial", "csr"), serial_row<as_coo>("coo_serial", "coo"),
     serial_row<as_ell>("ell_serial", "ell"), serial_row<as_hyb>("hyb_serial", "hyb"),
     serial_row<as_jds>("jds_serial", "jds"), serial_row<as_tjds>("tjds_serial", "tjds"),
+    serial_row<as_bsr>("bsr_serial", "bsr"),
 };
 
 template <auto Footprint> constexpr format_row row(std::string_view name, std::string_view summary) {
@@ -73,6 +75,8 @@ constexpr format_row format_table[] = {
     row<[](const auto& a) { return jds_footprint(a); }>("jds",
                                                         "csr with the rows sorted by length, longest first"),
     row<[](const auto& a) { return tjds_footprint(a); }>("tjds", "jds stored column by column: no padding"),
+    row<[](const auto& a) { return bsr_footprint(a); }>(
+        "bsr", "small dense blocks with one column each, csr for the rest"),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include <nonzero/formats/bsr.hpp>
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/formats/ell.hpp>
@@ -19,5 +20,6 @@ template <class V> void multiply(V alpha, const ell<V>& a, std::span<const V> x,
 template <class V> void multiply(V alpha, const hyb<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const jds<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const tjds<V>& a, std::span<const V> x, V beta, std::span<V> y);
+template <class V> void multiply(V alpha, const bsr<V>& a, std::span<const V> x, V beta, std::span<V> y);
 
 }  // namespace nz::reference

@@ -30,6 +30,15 @@ template <class Body> auto with_block_size(index block_size, const Body& body) {
   }
 }
 
+/// Block rows that columns are asked for before they are read: read side by side, the rows of a block row are
+/// no stream that the processor would see by itself. Values are, and are slower when asked for.
+constexpr index ahead = 4;
+
+void prefetch(const array<index>& col, offset begin, offset end) {
+  constexpr offset per_line = 16, most = 64 * per_line;
+  for (offset k = begin; k < std::min(end, begin + most); k += per_line) __builtin_prefetch(&col[k]);
+}
+
 /// What is left of the rows of a block row while it is walked from left to right.
 template <index Size> struct cursors {
   offset at[Size], end[Size];
@@ -79,56 +88,94 @@ template <index Size> struct cursors {
   }
 };
 
+/// Whether the rows have the same columns and these are those of full blocks, as is usual: found several
+/// times as fast as block by block.
+template <index Size> bool are_all_blocks(const cursors<Size>& rows, const index* col) {
+  const offset length = rows.end[0] - rows.at[0];
+  const index* first_row = col + rows.at[0];
+  if (length % Size != 0) return false;
+  index differences = 0;
+  for (index r = 1; r < Size; ++r) {
+    if (rows.end[r] - rows.at[r] != length) return false;
+    // No early exit, so that the compiler can compare several at once.
+    for (offset k = 0; k < length; ++k) differences |= first_row[k] ^ col[rows.at[r] + k];
+  }
+  if (differences != 0) return false;
+  for (offset k = 0, least = 0; k < length; k += Size) {
+    differences |= (static_cast<std::uint32_t>(first_row[k]) % Size != 0) | (first_row[k] < least);
+    for (index c = 1; c < Size; ++c) differences |= first_row[k + c] - first_row[k] - c;
+    least = offset{first_row[k]} + Size;
+  }
+  return differences == 0;
+}
+
 /// Full blocks in the first `most_per_row` entries of each row of a whole block row.
 template <index Size, class V> offset count_blocks(const csr<V>& a, index block_row, offset most_per_row) {
   cursors<Size> rows(a, block_row, most_per_row);
+  if (are_all_blocks(rows, a.col.data())) return (rows.end[0] - rows.at[0]) / Size;
   if (!rows.are_sorted(a.col.data())) return 0;
   offset blocks = 0;
   for (; rows.find_block(a.col.data()); rows.pass_block()) ++blocks;
   return blocks;
 }
 
-/// Writes a block row of `a` to where the begins of `out` place it; whether no value changed.
-template <index Size, class V, class To> bool fill_block_row(const csr<V>& a, index block_row, bsr<To>& out) {
-  bool is_exact = true;
-  const auto convert = [&](V value) {
-    const auto converted = static_cast<To>(value);
-    if constexpr (!std::is_same_v<V, To>) is_exact &= static_cast<V>(converted) == value;
-    return converted;
-  };
-  const auto to_rest = [&](offset from, offset end, offset to) {
-    for (; from < end; ++from, ++to) {
-      out.rest.col[to] = a.col[from];
-      out.rest.val[to] = convert(a.val[from]);
-    }
-    return to;
-  };
-  offset block = out.block_begin[block_row];
-  const offset blocks = out.block_begin[block_row + 1] - block;
-  const index row = block_row * Size, row_end = row + std::min(Size, a.rows - row);
-  // Every block before this one has taken Size entries from each of its Size rows.
-  for (index i = row; i < row_end; ++i)
-    out.rest.row_begin[i] = a.row_begin[i] - Size * (Size * block + (i - row) * blocks);
-  if (blocks == 0) {
-    to_rest(a.row_begin[row], a.row_begin[row_end], out.rest.row_begin[row]);
-    return is_exact;
-  }
+template <index Size, class V, class To>
+void write_block(const csr<V>& a, const cursors<Size>& rows, offset block, bsr<To>& out) {
+  out.block_col[block] = a.col[rows.at[0]] / Size;
+  To* to = &out.val[block * Size * Size];
+  for (index r = 0; r < Size; ++r)
+    for (index c = 0; c < Size; ++c) to[c * Size + r] = static_cast<To>(a.val[rows.at[r] + c]);
+}
+
+/// A block row that has both: the blocks, and what is between them to the rest.
+template <index Size, class V, class To> void fill_mixed(const csr<V>& a, index block_row, bsr<To>& out) {
   cursors<Size> rows(a, block_row, std::numeric_limits<offset>::max());
-  offset rest[Size];
-  std::copy_n(&out.rest.row_begin[row], Size, rest);
+  offset rest[Size], block = out.block_begin[block_row];
+  std::copy_n(&out.rest.row_begin[block_row * Size], Size, rest);
   for (bool is_found = true; is_found;) {
     const cursors<Size> before = rows;
     is_found = rows.find_block(a.col.data());
-    for (index r = 0; r < Size; ++r) rest[r] = to_rest(before.at[r], rows.at[r], rest[r]);
-    if (!is_found) break;
-    out.block_col[block] = a.col[rows.at[0]] / Size;
-    To* to = &out.val[block * Size * Size];
     for (index r = 0; r < Size; ++r)
-      for (index c = 0; c < Size; ++c) to[c * Size + r] = convert(a.val[rows.at[r] + c]);
+      for (offset k = before.at[r]; k < rows.at[r]; ++k, ++rest[r]) {
+        out.rest.col[rest[r]] = a.col[k];
+        out.rest.val[rest[r]] = static_cast<To>(a.val[k]);
+      }
+    if (!is_found) break;
+    write_block(a, rows, block++, out);
     rows.pass_block();
-    ++block;
   }
-  return is_exact;
+}
+
+/// Writes a block row of `a` to where the begins of `out` place it.
+template <index Size, class V, class To> void fill_block_row(const csr<V>& a, index block_row, bsr<To>& out) {
+  const offset first_block = out.block_begin[block_row], end_block = out.block_begin[block_row + 1],
+               blocks = end_block - first_block;
+  const index row = block_row * Size, row_end = row + std::min(Size, a.rows - row);
+  const offset begin = a.row_begin[row], end = a.row_begin[row_end];
+  // Every block before this one has taken Size entries from each of its Size rows.
+  for (index i = row; i < row_end; ++i)
+    out.rest.row_begin[i] = a.row_begin[i] - Size * (Size * first_block + (i - row) * blocks);
+  if (blocks == 0) {
+    const offset rest = out.rest.row_begin[row];
+    for (offset k = begin; k < end; ++k) {
+      out.rest.col[rest + k - begin] = a.col[k];
+      out.rest.val[rest + k - begin] = static_cast<To>(a.val[k]);
+    }
+  } else if (blocks * Size * Size == end - begin) {
+    cursors<Size> rows(a, block_row, std::numeric_limits<offset>::max());
+    for (offset block = first_block; block < end_block; ++block, rows.pass_block())
+      write_block(a, rows, block, out);
+  } else {
+    fill_mixed<Size>(a, block_row, out);
+  }
+}
+
+/// Whether the values of the rows [first, last) are the same in single precision.
+bool are_floats(const csr<double>& a, index first, index last) {
+  int changes = 0;
+  for (offset k = a.row_begin[first]; k < a.row_begin[last]; ++k)
+    changes |= static_cast<double>(static_cast<float>(a.val[k])) != a.val[k];
+  return changes == 0;
 }
 
 /// `out` with its blocks counted, and block_begin as it will be.
@@ -136,8 +183,12 @@ template <class V, class To>
 void find_block_begins(const csr<V>& a, const bsr_options& options, bsr<To>& out) {
   out.block_begin.resize(static_cast<std::size_t>(out.block_rows()) + 1);
   with_block_size(out.block_size, [&](auto size) {
+    const auto row_begin = [&](offset block_row) {
+      return a.row_begin[std::min(block_row * size, offset{a.rows})];
+    };
     options.run(out.block_rows(), [&](index first, index last) {
       for (index i = first; i < last; ++i) {
+        prefetch(a.col, row_begin(i + ahead), row_begin(i + ahead + 1));
         bool is_whole = (i + 1) * offset{size} <= a.rows;
         for (index r = 0; is_whole && r < size; ++r)
           is_whole = a.row_length(i * size + r) <= options.longest_row;
@@ -159,7 +210,7 @@ void require_share(const csr<V>& a, const bsr_options& options, index size, offs
       size, 100 * in_blocks / all, a.nnz(), 100 * options.least_share));
 }
 
-/// False where a value would change.
+/// False where a value would change; `out` is then of no use.
 template <class V, class To> bool convert(const csr<V>& a, const bsr_options& options, bsr<To>& out) {
   out.rows = a.rows;
   out.cols = a.cols;
@@ -179,10 +230,18 @@ template <class V, class To> bool convert(const csr<V>& a, const bsr_options& op
   out.val.resize(in_blocks);
   out.rest = {a.rows, a.cols, array<offset>(a.row_begin.size()), array<index>(in_rest), array<To>(in_rest)};
   out.rest.row_begin.back() = static_cast<offset>(in_rest);
-  array<char> is_exact(static_cast<std::size_t>(out.block_rows()));
+  array<char> is_exact(static_cast<std::size_t>(out.block_rows()), 1);  // for each block row
   with_block_size(out.block_size, [&](auto size) {
+    const auto row_begin = [&](offset block_row) {
+      return a.row_begin[std::min(block_row * size, offset{a.rows})];
+    };
     options.run(out.block_rows(), [&](index first, index last) {
-      for (index i = first; i < last; ++i) is_exact[i] = fill_block_row<size>(a, i, out);
+      for (index i = first; i < last; ++i) {
+        prefetch(a.col, row_begin(i + ahead), row_begin(i + ahead + 1));
+        if constexpr (sizeof(To) < sizeof(V))
+          is_exact[i] = are_floats(a, i * size, i * size + std::min<index>(size, a.rows - i * size));
+        fill_block_row<size>(a, i, out);
+      }
     });
   });
   return std::find(is_exact.begin(), is_exact.end(), 0) == is_exact.end();

@@ -57,12 +57,16 @@ template <int Size, class A, class V> struct column_vectors {
   typedef V vec __attribute__((vector_size(lanes * sizeof(V))));
   typedef A loaded __attribute__((vector_size(lanes * sizeof(A)), aligned(alignof(A)), may_alias));
 
-  static HWY_INLINE vec load(const A* from) {
+  /// acc += values * x
+  static HWY_INLINE void add(vec& acc, const A* values, V x) {
 #if defined(__aarch64__)
-    // GCC 12 converts a vector of two floats one by one.
-    if constexpr (lanes == 2 && sizeof(A) < sizeof(V)) return (vec)vcvt_f64_f32(vld1_f32(from));
+    // GCC 12 converts a vector of two floats one by one, and then keeps the sums in memory.
+    if constexpr (lanes == 2 && sizeof(A) < sizeof(V)) {
+      acc = (vec)vfmaq_n_f64((float64x2_t)acc, vcvt_f64_f32(vld1_f32(values)), x);
+      return;
+    }
 #endif
-    return __builtin_convertvector(*reinterpret_cast<const loaded*>(from), vec);
+    acc += __builtin_convertvector(*reinterpret_cast<const loaded*>(values), vec) * x;
   }
 };
 
@@ -85,7 +89,7 @@ void find_block_sums_of(const offset* begin, const index* col, const A* val, off
       const V* block_x = x + offset{col[k]} * Size;
       for (int c = 0; c < Size; ++c)
         for (int p = 0; p < parts; ++p)
-          acc[c % columns * parts + p] += vectors::load(block + c * Size + p * lanes) * block_x[c];
+          vectors::add(acc[c % columns * parts + p], block + c * Size + p * lanes, block_x[c]);
     }
     for (int c = 1; c < columns; ++c)
       for (int p = 0; p < parts; ++p) acc[p] += acc[c * parts + p];

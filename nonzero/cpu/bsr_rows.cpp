@@ -53,9 +53,8 @@ template <int Size, class A, class V> struct column_vectors {
   static constexpr int fitting = Size <= 2 ? 2 : Size <= 4 ? 4 : 8;
   static constexpr int lanes = fitting < most_lanes ? fitting : most_lanes;
   static constexpr int parts = (Size + lanes - 1) / lanes;
-  // GCC drops the attributes in a `using` of a type that depends on a parameter.
-  typedef V vec __attribute__((vector_size(lanes * sizeof(V))));
-  typedef A loaded __attribute__((vector_size(lanes * sizeof(A)), aligned(alignof(A)), may_alias));
+  using vec [[gnu::vector_size(lanes * sizeof(V))]] = V;
+  using loaded [[gnu::vector_size(lanes * sizeof(A)), gnu::aligned(alignof(A)), gnu::may_alias]] = A;
 
   /// acc += values * x
   static HWY_INLINE void add(vec& acc, const A* values, V x) {

@@ -7,6 +7,7 @@
 #include <nonzero/core/types.hpp>
 #include <nonzero/core/vector.hpp>
 #include <nonzero/cpu/targets.hpp>
+#include <nonzero/formats/bsr.hpp>
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/formats/ell.hpp>

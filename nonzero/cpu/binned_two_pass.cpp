@@ -262,7 +262,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
 
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_binned_two_pass(const csr<A>& a, const prepare_options& options) {
-  return std::make_unique<binned_two_pass<A, V>>(a, cut_into_chunks(a.row_begin, most_bin_rows, bin_cost),
+  return std::make_unique<binned_two_pass<A, V>>(a, cut_into_chunks(a.row_begin, {most_bin_rows, bin_cost}),
                                                  options.simd);
 }
 

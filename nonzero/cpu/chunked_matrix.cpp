@@ -5,11 +5,20 @@
 
 namespace nz::cpu {
 
-chunking cut_into_chunks(std::span<const offset> row_begin, index most_rows, offset most_cost) {
+chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size) {
+  const auto [most_rows, most_cost, block_rows] = size;
   const auto rows = static_cast<index>(row_begin.size()) - 1;
   const offset per_row = most_cost / most_rows;
   const auto cost = [&](index row) { return row_begin[row] + per_row * row; };
   const auto length = [&](index row) { return row_begin[row + 1] - row_begin[row]; };
+  // The last row that a chunk from `row` on, wanted to end at `end`, may end at.
+  const auto end_of_blocks = [&](index row, index end) {
+    if (end == rows || end - end % block_rows > row) return end == rows ? end : end - end % block_rows;
+    const index block_end = std::min(rows, end + (block_rows - end % block_rows) % block_rows);
+    for (index i = end; i < block_end; ++i)
+      if (length(i) > 2 * most_cost) return end;
+    return block_end;
+  };
   chunking out;
   const auto close_chunk = [&](index end, bool is_long) {
     if (end == out.first_row.back()) return;
@@ -29,6 +38,7 @@ chunking cut_into_chunks(std::span<const offset> row_begin, index most_rows, off
         high = middle;
     }
     const bool ends_long = length(low - 1) > 2 * most_cost;
+    if (!ends_long) low = end_of_blocks(row, low);
     close_chunk(ends_long ? low - 1 : low, false);
     if (ends_long) {
       for (offset begin = row_begin[low - 1]; begin < row_begin[low]; begin += piece_length)

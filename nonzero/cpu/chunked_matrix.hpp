@@ -32,10 +32,16 @@ struct chunking {
   bool is_long_row(index chunk) const { return cost_before[chunk] == cost_before[chunk + 1]; }
 };
 
-/// A chunk has at most `most_rows` rows, and is closed once its entries and `cost` / `most_rows` times its
-/// rows come to `cost`. Takes time for the chunks, not for the rows.
-chunking cut_into_chunks(std::span<const offset> row_begin, index most_rows = most_chunk_rows,
-                         offset cost = chunk_cost);
+struct chunk_size {
+  index most_rows = most_chunk_rows;
+  offset cost = chunk_cost;
+  index block_rows =
+      1;  // so many rows belong together: no chunk parts them, except where one of them is long
+};
+
+/// A chunk is closed once its entries and `cost` / `most_rows` times its rows come to `cost`. A row of more
+/// than twice that is a chunk of its own. Takes time for the chunks, not for the rows.
+chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size = {});
 
 /// The same with the pieces counted from their row's begin, for formats that keep a row's entries apart.
 chunking with_pieces_in_rows(chunking cut, std::span<const offset> row_begin);

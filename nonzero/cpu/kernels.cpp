@@ -53,6 +53,10 @@ constexpr auto tjds_blocks = []<class A, class V>(const auto& a, const auto& opt
   return cpu::prepare_tjds_blocks<A, V>(a, options);
 };
 
+constexpr auto bsr_rows = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_bsr_rows<A, V>(a, options);
+};
+
 constexpr kernel_row table[] = {
     row<csr_balanced>("csr_balanced", "csr", "equal shares of entries; short rows by loops for their length"),
     row<packed_slices>("packed_slices", "packed",
@@ -65,6 +69,7 @@ constexpr kernel_row table[] = {
     row<jds_balanced>("jds_balanced", "jds", "csr_balanced over the rows sorted by length"),
     row<tjds_blocks>("tjds_blocks", "tjds", "eight sorted rows at a time, diagonal by diagonal"),
     row<sell_slices>("sell_slices", "sell", "a slice of eight rows at a time; rows sorted within a chunk"),
+    row<bsr_rows>("bsr_rows", "bsr", "equal shares of entries; a block's column of values at a time"),
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 namespace nz::cpu {
 
 template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_bsr_rows(const csr<A>&, const prepare_options&);
+template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_csr_balanced(const csr<A>&, const prepare_options&);
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_packed_slices(const csr<A>&, const prepare_options&);

@@ -254,12 +254,7 @@ template <class A, class V> class packed_slices final : public chunked_matrix<V>
 
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_packed_slices(const csr<A>& a, const prepare_options& options) {
-  chunking cut = cut_into_chunks(a.row_begin);
-  for (chunking::piece& piece : cut.pieces) {  // from their row's first entry on
-    const offset row = a.row_begin[piece.row];
-    piece.begin -= row;
-    piece.end -= row;
-  }
+  chunking cut = with_pieces_in_rows(cut_into_chunks(a.row_begin), a.row_begin);
   return std::make_unique<packed_slices<A, V>>(a, std::move(cut), options.simd);
 }
 

@@ -116,6 +116,21 @@ template <class V> void multiply(V alpha, const sell<V>& a, std::span<const V> x
   }
 }
 
+template <class V> void multiply(V alpha, const bsr<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  require_vectors_fit(a.rows, a.cols, x.size(), y.size());
+  const scale_and_add<V> finish{alpha, beta};
+  const index size = a.block_size;
+  for (index i = 0; i < a.rows; ++i) {
+    V sum = 0;
+    for (offset k = a.block_begin[i / size]; k < a.block_begin[i / size + 1]; ++k)
+      for (index c = 0; c < size; ++c)
+        sum += a.val[(k * size + c) * size + i % size] * x[a.block_col[k] * size + c];
+    for (offset k = a.rest.row_begin[i]; k < a.rest.row_begin[i + 1]; ++k)
+      sum += a.rest.val[k] * x[a.rest.col[k]];
+    finish(sum, y[i]);
+  }
+}
+
 template void multiply(float, const csr<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const csr<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const coo<float>&, std::span<const float>, float, std::span<float>);
@@ -134,5 +149,7 @@ template void multiply(float, const binned<float>&, std::span<const float>, floa
 template void multiply(double, const binned<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const sell<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const sell<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const bsr<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const bsr<double>&, std::span<const double>, double, std::span<double>);
 
 }  // namespace nz::reference

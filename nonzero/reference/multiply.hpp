@@ -3,6 +3,7 @@
 #include <span>
 
 #include <nonzero/formats/binned.hpp>
+#include <nonzero/formats/bsr.hpp>
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/formats/ell.hpp>
@@ -25,5 +26,6 @@ template <class V> void multiply(V alpha, const tjds<V>& a, std::span<const V> x
 template <class V> void multiply(V alpha, const packed<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const binned<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const sell<V>& a, std::span<const V> x, V beta, std::span<V> y);
+template <class V> void multiply(V alpha, const bsr<V>& a, std::span<const V> x, V beta, std::span<V> y);
 
 }  // namespace nz::reference

@@ -361,6 +361,8 @@ class Multiply(InFolder):
         self.vector("y.mtx", 1, 1, 1, 1)
         options = ["--x", "x.mtx", "--alpha", "2", "--beta", "-1", "--y", "y.mtx", "--padding-budget", "100"]
         for kernel in self.kernels_here():
+            if kernel["format"] == "bsr":
+                continue  # it takes matrices of full blocks only
             place = ["--kernel", kernel["name"], "--device", kernel["runs_on"]]
             with self.subTest(place):
                 self.assertEqual(self.product("a.mtx", *options, *place), [11, -1, 39, 9])
@@ -400,7 +402,13 @@ class Multiply(InFolder):
         self.assert_fails(1, "multiply", "a.mtx", "--x", "x.mtx", "-o", "y.mtx", saying=message)
         self.assertEqual(self.names(), ["a.mtx", "x.mtx"])
 
+    def test_by_full_blocks_with_the_kernels_that_need_them(self):
+        sums = self.product("fem:3")
+        for kernel in ["bsr_serial", "bsr_rows"]:
+            self.assertEqual(self.product("fem:3", "--kernel", kernel), sums)  # exact in any order
+
     def test_a_refused_format_is_status_1(self):
+        self.assert_fails(1, "multiply", "a.mtx", "--kernel", "bsr_serial", saying="no size of block")
         self.assert_fails(1, "multiply", "dense_rows:3000:2:1", "--kernel", "ell_serial", saying="padding")
 
 
@@ -417,7 +425,7 @@ class CheckAndList(InFolder):
                 if result["verdict"] == "ok":
                     self.assertLessEqual(result["error_in_bounds"], 1)
                 else:
-                    self.assertIn("padding", result["why"])
+                    self.assertIn("full" if result["kernel"].startswith("bsr") else "padding", result["why"])
         self.assertIn("refused", str(matrices[-1]))
 
     def test_prints_a_table(self):

@@ -276,7 +276,7 @@ class RealMatrices(NzTest):
                 self.nz("convert", self.folder / "converted.npz", self.folder / "back.mtx")
                 self.assert_same(a, scipy.io.mmread(self.folder / "back.mtx"))
 
-    def test_every_kernel_multiplies_each_within_the_error_bound_or_refuses_its_padding(self):
+    def test_every_kernel_multiplies_each_within_the_error_bound_or_refuses_its_padding_or_lack_of_blocks(self):
         generator = numpy.random.default_rng(9)
         for file in self.real_files():
             a = scipy.io.mmread(file)
@@ -289,6 +289,8 @@ class RealMatrices(NzTest):
                         chosen = ["--x", x_file, "--kernel", kernel]
                         tried = self.try_nz("multiply", self.folder / "a.npz", *chosen, "-o", self.folder / "tried.mtx")
                         if tried.returncode == 1 and kernel.startswith(("ell", "hyb", "cusparse_sell")) and "budget" in tried.stderr:
+                            continue
+                        if tried.returncode == 1 and kernel.startswith("bsr") and "full" in tried.stderr:
                             continue
                         self.assert_product(self.folder / "a.npz", a, x, chosen, precision)
 

@@ -1,0 +1,374 @@
+#include <algorithm>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include <nonzero/formats/bsr.hpp>
+#include <nonzero/formats/invariants_internal.hpp>
+
+namespace nz {
+namespace {
+
+/// Calls body with the block size as a constant, so that loops over a block have a fixed length.
+template <class Body> auto with_block_size(index block_size, const Body& body) {
+  switch (block_size) {
+    case 2:
+      return body(std::integral_constant<index, 2>());
+    case 3:
+      return body(std::integral_constant<index, 3>());
+    case 4:
+      return body(std::integral_constant<index, 4>());
+    case 5:
+      return body(std::integral_constant<index, 5>());
+    case 6:
+      return body(std::integral_constant<index, 6>());
+    case 8:
+      return body(std::integral_constant<index, 8>());
+    default:
+      throw unsupported(
+          fmt::format("bsr: there are no blocks of size {}; choose 2, 3, 4, 5, 6 or 8", block_size));
+  }
+}
+
+/// Block rows that columns are asked for before they are read: read side by side, the rows of a block row are
+/// no stream that the processor would see by itself. Values are, and are slower when asked for.
+constexpr index ahead = 4;
+
+void prefetch(const array<index>& col, offset begin, offset end) {
+  constexpr offset per_line = 16, most = 64 * per_line;
+  for (offset k = begin; k < std::min(end, begin + most); k += per_line) __builtin_prefetch(&col[k]);
+}
+
+/// What is left of the rows of a block row while it is walked from left to right.
+template <index Size> struct cursors {
+  offset at[Size], end[Size];
+
+  template <class V> cursors(const csr<V>& a, index block_row, offset most_per_row) {
+    for (index r = 0; r < Size; ++r) {
+      at[r] = a.row_begin[block_row * Size + r];
+      end[r] = at[r] + std::min(a.row_length(block_row * Size + r), most_per_row);
+    }
+  }
+
+  /// By column, with none repeated.
+  bool are_sorted(const index* col) const {
+    for (index r = 0; r < Size; ++r) {
+      int falls = 0;  // no early exit, so that the compiler can compare several at once
+      for (offset k = at[r] + 1; k < end[r]; ++k) falls |= col[k] <= col[k - 1];
+      if (falls) return false;
+    }
+    return true;
+  }
+
+  /// Moves every row to the next full block, or to its end where there is none. In sorted rows the first and
+  /// the last column of a block, Size - 1 places apart, have all others between them.
+  bool find_block(const index* col) {
+    const auto has_block = [&](index r, index first) {
+      return at[r] + Size <= end[r] && col[at[r]] == first && col[at[r] + Size - 1] == first + Size - 1;
+    };
+    while (at[0] + Size <= end[0]) {
+      const index first = col[at[0]];
+      if (first % Size != 0 || !has_block(0, first)) {
+        ++at[0];
+        continue;
+      }
+      bool is_full = true;
+      for (index r = 1; r < Size; ++r) {
+        while (at[r] < end[r] && col[at[r]] < first) ++at[r];
+        is_full = is_full && has_block(r, first);
+      }
+      if (is_full) return true;
+      at[0] += Size;
+    }
+    std::copy(end, end + Size, at);
+    return false;
+  }
+  void pass_block() {
+    for (offset& k : at) k += Size;
+  }
+};
+
+/// Whether the rows have the same columns and these are those of full blocks, as is usual: found several
+/// times as fast as block by block.
+template <index Size> bool are_all_blocks(const cursors<Size>& rows, const index* col) {
+  const offset length = rows.end[0] - rows.at[0];
+  const index* first_row = col + rows.at[0];
+  if (length % Size != 0) return false;
+  index differences = 0;
+  for (index r = 1; r < Size; ++r) {
+    if (rows.end[r] - rows.at[r] != length) return false;
+    // No early exit, so that the compiler can compare several at once.
+    for (offset k = 0; k < length; ++k) differences |= first_row[k] ^ col[rows.at[r] + k];
+  }
+  if (differences != 0) return false;
+  for (offset k = 0, least = 0; k < length; k += Size) {
+    differences |= (static_cast<std::uint32_t>(first_row[k]) % Size != 0) | (first_row[k] < least);
+    for (index c = 1; c < Size; ++c) differences |= first_row[k + c] - first_row[k] - c;
+    least = offset{first_row[k]} + Size;
+  }
+  return differences == 0;
+}
+
+/// Full blocks in the first `most_per_row` entries of each row of a whole block row.
+template <index Size, class V> offset count_blocks(const csr<V>& a, index block_row, offset most_per_row) {
+  cursors<Size> rows(a, block_row, most_per_row);
+  if (are_all_blocks(rows, a.col.data())) return (rows.end[0] - rows.at[0]) / Size;
+  if (!rows.are_sorted(a.col.data())) return 0;
+  offset blocks = 0;
+  for (; rows.find_block(a.col.data()); rows.pass_block()) ++blocks;
+  return blocks;
+}
+
+template <index Size, class V, class To>
+void write_block(const csr<V>& a, const cursors<Size>& rows, offset block, bsr<To>& out) {
+  out.block_col[block] = a.col[rows.at[0]] / Size;
+  To* to = &out.val[block * Size * Size];
+  for (index r = 0; r < Size; ++r)
+    for (index c = 0; c < Size; ++c) to[c * Size + r] = static_cast<To>(a.val[rows.at[r] + c]);
+}
+
+/// A block row that has both: the blocks, and what is between them to the rest.
+template <index Size, class V, class To> void fill_mixed(const csr<V>& a, index block_row, bsr<To>& out) {
+  cursors<Size> rows(a, block_row, std::numeric_limits<offset>::max());
+  offset rest[Size], block = out.block_begin[block_row];
+  std::copy_n(&out.rest.row_begin[block_row * Size], Size, rest);
+  for (bool is_found = true; is_found;) {
+    const cursors<Size> before = rows;
+    is_found = rows.find_block(a.col.data());
+    for (index r = 0; r < Size; ++r)
+      for (offset k = before.at[r]; k < rows.at[r]; ++k, ++rest[r]) {
+        out.rest.col[rest[r]] = a.col[k];
+        out.rest.val[rest[r]] = static_cast<To>(a.val[k]);
+      }
+    if (!is_found) break;
+    write_block(a, rows, block++, out);
+    rows.pass_block();
+  }
+}
+
+/// Writes a block row of `a` to where the begins of `out` place it.
+template <index Size, class V, class To> void fill_block_row(const csr<V>& a, index block_row, bsr<To>& out) {
+  const offset first_block = out.block_begin[block_row], end_block = out.block_begin[block_row + 1],
+               blocks = end_block - first_block;
+  const index row = block_row * Size, row_end = row + std::min(Size, a.rows - row);
+  const offset begin = a.row_begin[row], end = a.row_begin[row_end];
+  // Every block before this one has taken Size entries from each of its Size rows.
+  for (index i = row; i < row_end; ++i)
+    out.rest.row_begin[i] = a.row_begin[i] - Size * (Size * first_block + (i - row) * blocks);
+  if (blocks == 0) {
+    const offset rest = out.rest.row_begin[row];
+    for (offset k = begin; k < end; ++k) {
+      out.rest.col[rest + k - begin] = a.col[k];
+      out.rest.val[rest + k - begin] = static_cast<To>(a.val[k]);
+    }
+  } else if (blocks * Size * Size == end - begin) {
+    cursors<Size> rows(a, block_row, std::numeric_limits<offset>::max());
+    for (offset block = first_block; block < end_block; ++block, rows.pass_block())
+      write_block(a, rows, block, out);
+  } else {
+    fill_mixed<Size>(a, block_row, out);
+  }
+}
+
+/// Whether the values of the rows [first, last) are the same in single precision.
+bool are_floats(const csr<double>& a, index first, index last) {
+  int changes = 0;
+  for (offset k = a.row_begin[first]; k < a.row_begin[last]; ++k)
+    changes |= static_cast<double>(static_cast<float>(a.val[k])) != a.val[k];
+  return changes == 0;
+}
+
+/// `out` with its blocks counted, and block_begin as it will be.
+template <class V, class To>
+void find_block_begins(const csr<V>& a, const bsr_options& options, bsr<To>& out) {
+  out.block_begin.resize(static_cast<std::size_t>(out.block_rows()) + 1);
+  with_block_size(out.block_size, [&](auto size) {
+    const auto row_begin = [&](offset block_row) {
+      return a.row_begin[std::min(block_row * size, offset{a.rows})];
+    };
+    options.run(out.block_rows(), [&](index first, index last) {
+      for (index i = first; i < last; ++i) {
+        prefetch(a.col, row_begin(i + ahead), row_begin(i + ahead + 1));
+        bool is_whole = (i + 1) * offset{size} <= a.rows;
+        for (index r = 0; is_whole && r < size; ++r)
+          is_whole = a.row_length(i * size + r) <= options.longest_row;
+        out.block_begin[i + 1] = is_whole ? count_blocks<size>(a, i, options.longest_row) : 0;
+      }
+    });
+  });
+  out.block_begin[0] = 0;
+  for (index i = 0; i < out.block_rows(); ++i) out.block_begin[i + 1] += out.block_begin[i];
+}
+
+template <class V>
+void require_share(const csr<V>& a, const bsr_options& options, index size, offset blocks) {
+  const auto in_blocks = static_cast<double>(blocks * size * size), all = static_cast<double>(a.nnz());
+  if (in_blocks >= options.least_share * all) return;
+  throw unsupported(fmt::format(
+      "bsr: full blocks of {0} x {0} hold {1:.0f} % of the {2} entries, fewer than {3:.0f} %; choose another "
+      "format, or another block size",
+      size, 100 * in_blocks / all, a.nnz(), 100 * options.least_share));
+}
+
+/// False where a value would change; `out` is then of no use.
+template <class V, class To> bool convert(const csr<V>& a, const bsr_options& options, bsr<To>& out) {
+  out.rows = a.rows;
+  out.cols = a.cols;
+  out.block_size = options.block_size != 0 ? options.block_size : find_block_size(a);
+  if (out.block_size == 1) {
+    if (options.least_share > 0)
+      throw unsupported(
+          "bsr: no size of block has enough of the entries in full ones; choose another format");
+    out.block_size = block_sizes[0];
+  }
+  find_block_begins(a, options, out);
+  require_share(a, options, out.block_size, out.blocks());
+
+  const auto in_blocks = static_cast<std::size_t>(out.blocks() * out.block_size * out.block_size),
+             in_rest = a.col.size() - in_blocks;
+  out.block_col.resize(static_cast<std::size_t>(out.blocks()));
+  out.val.resize(in_blocks);
+  out.rest = {a.rows, a.cols, array<offset>(a.row_begin.size()), array<index>(in_rest), array<To>(in_rest)};
+  out.rest.row_begin.back() = static_cast<offset>(in_rest);
+  array<char> is_exact(static_cast<std::size_t>(out.block_rows()), 1);  // for each block row
+  with_block_size(out.block_size, [&](auto size) {
+    const auto row_begin = [&](offset block_row) {
+      return a.row_begin[std::min(block_row * size, offset{a.rows})];
+    };
+    options.run(out.block_rows(), [&](index first, index last) {
+      for (index i = first; i < last; ++i) {
+        prefetch(a.col, row_begin(i + ahead), row_begin(i + ahead + 1));
+        if constexpr (sizeof(To) < sizeof(V))
+          is_exact[i] = are_floats(a, i * size, i * size + std::min<index>(size, a.rows - i * size));
+        fill_block_row<size>(a, i, out);
+      }
+    });
+  });
+  return std::find(is_exact.begin(), is_exact.end(), 0) == is_exact.end();
+}
+
+}  // namespace
+
+template <class V> index find_block_size(const csr<V>& a) {
+  constexpr index most_block_rows = 64;
+  constexpr offset most_per_row = 256;
+  index best = 1;
+  double best_saving = 0;  // of a column's bytes, for the average entry
+  for (const index size : block_sizes) {
+    const index whole = a.rows / size, looked_at = std::min(whole, most_block_rows);
+    offset in_blocks = 0, all = 0;
+    with_block_size(size, [&](auto constant) {
+      for (index s = 0; s < looked_at; ++s) {
+        const auto i = static_cast<index>(offset{whole} * s / looked_at);
+        in_blocks += count_blocks<constant>(a, i, most_per_row) * size * size;
+        for (index r = 0; r < size; ++r) all += std::min(a.row_length(i * size + r), most_per_row);
+      }
+    });
+    if (in_blocks == 0 || 2 * in_blocks < all) continue;
+    const double saving =
+        static_cast<double>(in_blocks) / static_cast<double>(all) * (1 - 1.0 / (size * size));
+    if (saving > best_saving) {
+      best = size;
+      best_saving = saving;
+    }
+  }
+  return best;
+}
+
+template <class V> void validate(const bsr<V>& a) {
+  invariants::sizes_are_not_negative("bsr", a.rows, a.cols);
+  if (std::find(std::begin(block_sizes), std::end(block_sizes), a.block_size) == std::end(block_sizes))
+    throw shape_error(fmt::format("bsr: block_size is {}, not one of 2, 3, 4, 5, 6 and 8", a.block_size));
+  invariants::length_is("bsr", "block_begin", a.block_begin.size(), offset{a.block_rows()} + 1);
+  invariants::begins_cover("bsr", "block_begin", a.block_begin, static_cast<offset>(a.block_col.size()));
+  if (a.rows % a.block_size != 0 && a.block_begin[a.block_rows() - 1] != a.blocks())
+    throw shape_error("bsr: the last block row has blocks but too few rows for them");
+  invariants::within("bsr", "block_col", a.block_col, a.cols / a.block_size);
+  for (index i = 0; i < a.block_rows(); ++i)
+    for (offset k = a.block_begin[i] + 1; k < a.block_begin[i + 1]; ++k)
+      if (a.block_col[k] <= a.block_col[k - 1])
+        throw shape_error(fmt::format("bsr: block_col does not rise from {} to {} at position {}",
+                                      a.block_col[k - 1], a.block_col[k], k));
+  invariants::length_is("bsr", "val", a.val.size(), a.blocks() * a.block_size * a.block_size);
+  validate(a.rest);
+  if (a.rest.rows != a.rows || a.rest.cols != a.cols)
+    throw shape_error(fmt::format("bsr: the matrix is {} x {} but its rest {} x {}", a.rows, a.cols,
+                                  a.rest.rows, a.rest.cols));
+}
+
+template <class V> footprint footprint_of(const bsr<V>& a) {
+  return {a.block_begin.size() * sizeof(offset) + a.block_col.size() * sizeof(index) +
+              a.val.size() * sizeof(V) + footprint_of(a.rest).bytes,
+          0};
+}
+
+template <class V> footprint bsr_footprint(const csr<V>& a, index block_size) {
+  bsr<V> counted{a.rows, a.cols, block_size, {0}, {}, {}, {}};
+  if (block_size == 0) counted.block_size = std::max(find_block_size(a), block_sizes[0]);
+  find_block_begins(a, {}, counted);
+  const auto blocks = static_cast<std::uint64_t>(counted.blocks()),
+             in_blocks = blocks * static_cast<std::uint64_t>(counted.block_size * counted.block_size);
+  return {(counted.block_begin.size() + a.row_begin.size()) * sizeof(offset) +
+              (a.col.size() - in_blocks + blocks) * sizeof(index) + a.val.size() * sizeof(V),
+          0};
+}
+
+template <class V> bsr<V> to_bsr(const csr<V>& a, const bsr_options& options) {
+  bsr<V> out;
+  convert(a, options, out);
+  return out;
+}
+
+std::optional<bsr<float>> to_bsr_of_floats(const csr<double>& a, const bsr_options& options) {
+  // Most matrices with other values show one soon.
+  const std::size_t looked_at = std::min<std::size_t>(a.val.size(), 1024);
+  for (std::size_t s = 0; s < looked_at; ++s) {
+    const double value = a.val[a.val.size() / looked_at * s];
+    if (static_cast<double>(static_cast<float>(value)) != value) return std::nullopt;
+  }
+  std::optional<bsr<float>> out(std::in_place);
+  if (!convert(a, options, *out)) out.reset();
+  return out;
+}
+
+template <class V> csr<V> to_csr(const bsr<V>& a) {
+  csr<V> out{a.rows, a.cols, array<offset>(a.rest.row_begin.size()), {}, {}};
+  out.col.reserve(static_cast<std::size_t>(a.nnz()));
+  out.val.reserve(static_cast<std::size_t>(a.nnz()));
+  const index size = a.block_size;
+  out.row_begin[0] = 0;
+  for (index i = 0; i < a.rows; ++i) {
+    offset rest = a.rest.row_begin[i];
+    const auto take_rest = [&](index before_column) {
+      for (; rest < a.rest.row_begin[i + 1] && a.rest.col[rest] < before_column; ++rest) {
+        out.col.push_back(a.rest.col[rest]);
+        out.val.push_back(a.rest.val[rest]);
+      }
+    };
+    for (offset k = a.block_begin[i / size]; k < a.block_begin[i / size + 1]; ++k) {
+      take_rest(a.block_col[k] * size);
+      for (index c = 0; c < size; ++c) {
+        out.col.push_back(a.block_col[k] * size + c);
+        out.val.push_back(a.val[(k * size + c) * size + i % size]);
+      }
+    }
+    take_rest(a.cols);
+    out.row_begin[i + 1] = static_cast<offset>(out.col.size());
+  }
+  return out;
+}
+
+template index find_block_size(const csr<float>&);
+template index find_block_size(const csr<double>&);
+template void validate(const bsr<float>&);
+template void validate(const bsr<double>&);
+template footprint footprint_of(const bsr<float>&);
+template footprint footprint_of(const bsr<double>&);
+template footprint bsr_footprint(const csr<float>&, index);
+template footprint bsr_footprint(const csr<double>&, index);
+template bsr<float> to_bsr(const csr<float>&, const bsr_options&);
+template bsr<double> to_bsr(const csr<double>&, const bsr_options&);
+template csr<float> to_csr(const bsr<float>&);
+template csr<double> to_csr(const bsr<double>&);
+
+}  // namespace nz

@@ -57,7 +57,9 @@ class share_of_matrix {
     MPI_Barrier(PETSC_COMM_WORLD);
     seconds = peers::seconds_since(start);
 
-    require(MatCreateVecs(a_, &x_, &y_));
+    // PETSc 3.18 does not set up the layout of what it converted to sell.
+    require(MatCreateVecs(source_ == nullptr ? a_ : source_, &x_, &y_));
+    MatDestroy(&source_);
     PetscInt x_begin = 0, x_end = 0;
     require(VecGetOwnershipRange(x_, &x_begin, &x_end));
     PetscScalar* x = nullptr;
@@ -105,7 +107,7 @@ class share_of_matrix {
 
   PetscInt first_ = 0, last_ = 0;
   Mat a_ = nullptr;
-  Mat source_ = nullptr;  // what a_ was converted from; in PETSc 3.18, a_ loses its layout with it
+  Mat source_ = nullptr;  // what a_ was converted from, until it is no longer needed
   Vec x_ = nullptr, y_ = nullptr;
 };
 

@@ -270,17 +270,24 @@ exit status 1. Then, with x and y on the device:
   GFLOP/s     two operations per entry
   GB/s        over the bytes that any kernel must move: a value and a 4-byte column per entry, the row
               offsets, x and y once
-  ceiling     those in percent of what copying memory reaches; past 100 % where the cache helps, or as
-              reading is faster than writing
+  ceiling     those in percent of what reading memory reaches on the CPU, of what copying it reaches
+              elsewhere; past 100 % where the cache helps, or where less than those bytes is moved
   convert     converting the matrix from CSR and placing it on the device
-  pays after  so many multiplies win back the conversion, compared with csr_vector (csr_serial on the
-              CPU): – never, at once where it takes no longer
+  pays after  so many multiplies win back the conversion, compared with csr_vector (on the CPU with
+              openmp_csr where it runs, else csr_serial): – never, at once where it takes no longer
+
+With --peers, on the CPU, other libraries multiply too: openmp_csr (the plain loop), eigen, graphblas,
+petsc_aij and petsc_sell (an MPI rank for each thread), librsb (tuned), scipy (one thread). Each is a
+program of its own that 'make peers' builds where its library is, found in the folder peers beside nz
+or in $NONZERO_PEERS; --kernels can name them too. All are ready at once and sampled in turns, with
+OMP_NUM_THREADS threads each, bound to processors unless OMP_PROC_BIND says otherwise.
 
 Examples:
   nz bench
   nz bench web.mtx poisson2d:1000 --precision both
   nz bench rmat:16 --kernels csr_serial,jds_serial --device cpu
   nz bench rmat:8 --device emulator --seconds 0.1
+  nz bench web.mtx --peers --precision both
   nz bench web.mtx --json - | jq '.matrices[].results[] | {kernel, gflops}')");
   command->callback([options] { run(*options); });
 }

@@ -213,6 +213,7 @@ nlohmann::ordered_json as_json(const bench_setting& setting) {
           {"ceiling_bytes_per_second", setting.ceiling()},
           {"padding_budget", setting.budget.times_csr},
           {"seconds_per_kernel", setting.seconds},
+          {"in_turns", setting.in_turns},
           {"matrices", nlohmann::ordered_json::array()}};
 }
 

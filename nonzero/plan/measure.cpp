@@ -75,7 +75,8 @@ contender make_contender(const timed_calls& run, device_kind kind, double budget
   // What looks long enough may only have been held up: the shorter of two decides.
   const auto probe = [&](int calls) {
     const double once = run(calls);
-    return once < shortest || shortest == 0 ? once : std::min(once, run(calls));
+    const bool decides = once < shortest || shortest == 0 || !std::isfinite(once);
+    return decides ? once : std::min(once, run(calls));
   };
   contender out{run};
   // The first call may load code and touch memory that later ones find ready.

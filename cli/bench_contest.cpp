@@ -40,6 +40,7 @@ void time_in_turns(std::span<const std::unique_ptr<contestant<V>>> all, const be
     if (c->result.is_right()) right.push_back(c.get());
   const bool is_shared = right.size() > 1;
   std::vector<timed_calls> runs;
+  runs.reserve(right.size());
   for (contestant<V>* c : right)
     runs.emplace_back([c, is_shared](int calls) {
       try {

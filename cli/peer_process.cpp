@@ -30,6 +30,7 @@ std::string reason() { return std::strerror(errno); }
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> out;
+  out.reserve(words.size() + 1);
   for (std::string& word : words) out.push_back(word.data());
   out.push_back(nullptr);
   return out;
@@ -148,7 +149,7 @@ std::string peer_process::ask(std::string_view line, double seconds) {
   while (true) {
     const std::size_t end_of_line = unread_.find('\n');
     if (end_of_line != std::string::npos) {
-      const std::string answer = unread_.substr(0, end_of_line);
+      std::string answer = unread_.substr(0, end_of_line);
       unread_.erase(0, end_of_line + 1);
       return answer;
     }

@@ -198,6 +198,7 @@ std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_cal
     }
   }
   std::vector<timing> out;
+  out.reserve(all.size());
   for (contender& c : all) out.push_back(c.result());
   return out;
 }

@@ -106,6 +106,10 @@ peer_environment::peer_environment() : threads(thread_count(0)), processors(own_
   variables.push_back(fmt::format("OMP_NUM_THREADS={}", threads));
   if (getenv("OMP_PROC_BIND") == nullptr && threads <= CPU_COUNT(&processors))
     variables.emplace_back("OMP_PROC_BIND=true");
+  // Memory that is freed stays theirs: a library that makes a new y for every product (GraphBLAS, SciPy)
+  // would else spend most of its time on getting pages from the system.
+  for (const char* setting : {"MALLOC_MMAP_MAX_=0", "MALLOC_TRIM_THRESHOLD_=1099511627776"})
+    variables.emplace_back(setting);
 }
 
 peer_process::peer_process(const std::filesystem::path& program, const std::vector<std::string>& arguments,

@@ -24,8 +24,8 @@ compiled = if grep -q tests/gpu/cuda/ build/release/compile_commands.json; then 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test format check check-format check-tidy check-includes check-headers sanitize fuzz bench cuda \
-  gpu-test gpu-sanitize install clean card dependencies dependencies-checks
+.PHONY: help demo test format check check-format check-tidy check-includes check-headers sanitize fuzz bench peers cuda \
+  gpu-test gpu-sanitize install clean card dependencies dependencies-checks dependencies-peers
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,11 @@ bench: dependencies-checks $(venv) ## measure how fast files are read
 	@$(call build,bench)
 	@$(python) bench/read.py
 
+peers: dependencies-peers $(venv) ## install and build what nz bench --peers compares with
+	@$(call configure,release)
+	@$(call build,release)
+	@grep -h 'Peers for' build/configure-release.log
+
 cuda: dependencies ## build with what runs on NVIDIA GPUs
 	@$(call configure,cuda)
 	@$(call build,cuda)
@@ -112,6 +117,9 @@ dependencies:
 
 dependencies-checks:
 	@$(dependencies) checks
+
+dependencies-peers:
+	@$(dependencies) peers
 
 $(venv): tests/requirements.txt | dependencies
 	@echo "Making build/venv"

@@ -5,8 +5,8 @@
     bench/compare.py suite.json --kernels csr_scalar,csr_vector,cusparse_csr
     bench/compare.py suite.json --svg picture.svg
 
-Each cell is the time of one multiply and, in brackets, the percentage of the copy ceiling that its compulsory bytes
-reach. The fastest of the line is bold; – is a kernel that refused the matrix. The picture shows how many times as long
+Each cell is the time of one multiply and, in brackets, the percentage of the ceiling (of reading on the CPU, else of
+copying) that its compulsory bytes reach. The fastest of the line is bold; – is a kernel that refused the matrix. The picture shows how many times as long
 as the fastest each kernel takes, from green to red.
 """
 

@@ -8,8 +8,11 @@
 
 #include <nonzero/io/output_file.hpp>
 
+#include "bench_contest.hpp"
+#include "bench_peers.hpp"
 #include "bench_report.hpp"
 #include "bench_suite.hpp"
+#include "bench_summary.hpp"
 #include "checking.hpp"
 #include "commands.hpp"
 #include "device_option.hpp"
@@ -18,6 +21,7 @@
 #include "matrix_argument.hpp"
 #include "number_option.hpp"
 #include "output.hpp"
+#include "pinning.hpp"
 #include "progress.hpp"
 
 namespace nz::cli {
@@ -33,86 +37,102 @@ struct bench_options {
   std::string json;  // a file, "-" for standard output; empty: not wanted
   padding_budget budget;
   double seconds = 0.5;
+  bool with_peers = false;
+  double peer_seconds = 120;
 };
 
-std::shared_ptr<device> chosen_device(const std::string& name) {
+/// What takes part.
+struct entrants {
+  std::vector<const kernel_row*> kernels;
+  std::optional<peer_options> peers;  // none: they were not asked for
+};
+
+std::shared_ptr<device> chosen_device(const std::string& name, bool with_peers) {
+  if (with_peers && !name.empty() && name != "cpu")
+    throw usage_error("bench: --peers are programs for the CPU: leave --device out, or give cpu");
+  if (with_peers) return cpu_device();
   if (!name.empty()) return find_device(name);
   const auto all = devices();  // the cards come after the CPU
   return all[1]->kind() == device_kind::cuda ? all[1] : all[0];
 }
 
-/// In the table's order, with the peers behind ours.
-std::vector<const kernel_row*> chosen_kernels(const bench_options& options, device_kind kind) {
-  std::vector<const kernel_row*> wanted, out;
+const peer_row* find_peer(std::string_view name) {
+  for (const peer_row& peer : known_peers())
+    if (peer.name == name) return &peer;
+  return nullptr;
+}
+
+/// All of `known` in their order, or those of them that are wanted where any is.
+template <class Row>
+std::vector<const Row*> chosen_of(std::span<const Row> known, const std::vector<const Row*>& wanted) {
+  std::vector<const Row*> out;
+  for (const Row& row : known)
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), &row) != wanted.end()) out.push_back(&row);
+  return out;
+}
+
+/// In the tables' order, with the peers behind ours. Peers that are programs can be named too, where they
+/// take part; where none is named, all do.
+entrants chosen_entrants(const bench_options& options, device_kind kind) {
+  std::vector<const kernel_row*> wanted;
+  std::vector<const peer_row*> wanted_peers;
   try {
-    for (const std::string& name : options.kernels) wanted.push_back(&find_kernel(name, kind));
+    for (const std::string& name : options.kernels) {
+      const peer_row* const peer = options.with_peers ? find_peer(name) : nullptr;
+      if (peer != nullptr)
+        wanted_peers.push_back(peer);
+      else
+        wanted.push_back(&find_kernel(name, kind));
+    }
   } catch (const unsupported& e) {
     throw usage_error(fmt::format("bench: {}", e.what()));
   }
-  for (const kernel_row& kernel : kernels()) {
-    const bool is_wanted = wanted.empty() || std::find(wanted.begin(), wanted.end(), &kernel) != wanted.end();
-    if (kernel.runs_on == kind && is_wanted) out.push_back(&kernel);
-  }
-  std::stable_partition(out.begin(), out.end(), [](const kernel_row* kernel) { return !kernel->is_peer; });
+  entrants out{chosen_of(kernels(), wanted), {}};
+  std::erase_if(out.kernels, [&](const kernel_row* kernel) { return kernel->runs_on != kind; });
+  std::stable_partition(out.kernels.begin(), out.kernels.end(),
+                        [](const kernel_row* kernel) { return !kernel->is_peer; });
+  if (options.with_peers)
+    out.peers =
+        peer_options{find_peers_folder(), chosen_of(known_peers(), wanted_peers), options.peer_seconds};
   return out;
 }
 
-/// Prepares a few times, and takes the shortest: what else the machine does only ever adds. There is never
-/// more than one prepared matrix.
+/// A line where all that is prepared at once takes much of the memory. Throws `failed_run` where it takes
+/// all.
 template <class V>
-ready_matrix<V> make_ready_repeatedly(const kernel_row& kernel, const csr<V>& a, const std::vector<V>& x,
-                                      const prepare_options& options) {
-  constexpr double patience = 0.5;  // seconds, for all of them
-  ready_matrix<V> ready = make_ready(kernel, a, x, options);
-  double shortest = ready.prepare_seconds, all = shortest;
-  for (int times = 1; times < 5 && all < patience; ++times) {
-    ready = {};
-    ready = make_ready(kernel, a, x, options);
-    shortest = std::min(shortest, ready.prepare_seconds);
-    all += ready.prepare_seconds;
-  }
-  ready.prepare_seconds = shortest;
-  return ready;
-}
-
-/// A kernel's first preparation also loads what is loaded once: its code, another library. Not to be counted.
-template <class V>
-void prepare_once(const std::vector<const kernel_row*>& kernels, const bench_setting& setting) {
-  const csr<V> small{1, 1, {0, 1}, {0}, {1}};
-  for (const kernel_row* kernel : kernels) {
-    try {
-      make_ready(*kernel, small, std::vector<V>(1, 1), {.on = setting.on});
-    } catch (const error&) {  // it will say so again where it matters
-    }
-  }
+std::string memory_note(const std::string& name, const csr<V>& a, const entrants& who,
+                        const bench_setting& setting) {
+  // Roughly: a library holds the arrays that it was given and its own form of them; the exact product is two
+  // long doubles a row.
+  const std::size_t copies = who.kernels.size() + 2 * who.peers->chosen.size() + 2;
+  const std::uint64_t takes = copies * compulsory_bytes(a), memory = setting.on->memory_bytes();
+  if (takes > memory)
+    throw failed_run(
+        fmt::format("bench: {}: all kernels and peers at once would take about {} of {}: name fewer of them "
+                    "by --kernels",
+                    name, format_bytes(takes), format_bytes(memory)));
+  return takes <= memory / 3 ? ""
+                             : fmt::format("all at once take about {} of {} of memory", format_bytes(takes),
+                                           format_bytes(memory));
 }
 
 template <class V>
-bench_result bench_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_matrix<V>& against,
-                          const bench_setting& setting) {
-  bench_result out;
-  const prepare_options how{.budget = setting.budget, .on = setting.on};
-  static_cast<outcome&>(out) = try_kernel<V>(
-      kernel, a, against, setting.budget, [&] { return make_ready_repeatedly(kernel, a, against.x, how); },
-      [&](ready_matrix<V>& ready) {
-        out.time = measure(*setting.on,
-                           [&](stream in) { ready.prepared->multiply(V{1}, ready.x, V{0}, ready.y, in); },
-                           {.budget_seconds = setting.seconds});
-      });
-  return out;
-}
-
-template <class V>
-bench_matrix bench_one(const std::string& name, const std::vector<const kernel_row*>& kernels,
-                       const bench_setting& setting) {
+bench_matrix bench_one(const std::string& name, const entrants& who, const bench_setting& setting) {
   const csr<V> a = load<V>(name).matrix;
-  bench_matrix out{name, precision_name<V>(), a.rows, a.cols, a.nnz(), compulsory_bytes(a), {}};
+  bench_matrix out{name, precision_name<V>(), a.rows, a.cols, a.nnz(), compulsory_bytes(a)};
   progress_bar bar("timing " + name);
   const trials_of_matrix<V> against = make_trials(a, 2);
-  for (const kernel_row* kernel : kernels) {
-    bar.show(static_cast<double>(out.results.size()) / static_cast<double>(kernels.size()));
-    out.results.push_back(bench_kernel(*kernel, a, against, setting));
+  contestants<V> all;
+  for (const kernel_row* kernel : who.kernels)
+    all.push_back(std::make_unique<kernel_contestant<V>>(*kernel, a, against, setting));
+  std::optional<peer_matrix<V>> given;
+  if (who.peers) {
+    out.note = memory_note(name, a, who, setting);
+    given.emplace(a, against.x);
+    for (const peer_row* peer : who.peers->chosen)  // the first trial's product is A x
+      all.push_back(std::make_unique<peer_contestant<V>>(*peer, *who.peers, *given, against.trials[0].exact));
   }
+  out.results = hold_contest<V>(all, setting, [&](double part) { bar.show(part); });
   return out;
 }
 
@@ -141,36 +161,78 @@ class json_sink {
   std::optional<output_file> file_;
 };
 
+/// What is compared with: a loop that anyone would write, where it takes part.
+std::vector<std::string_view> baselines_on(device_kind kind) {
+  if (kind == device_kind::cpu) return {"openmp_csr", "csr_serial"};
+  return {"csr_vector"};
+}
+
+/// Shows what was found, matrix by matrix, and gathers it.
+class bench_record {
+ public:
+  bench_record(const bench_setting& setting, json_sink& sink)
+      : setting_(setting), sink_(sink), json_(as_json(setting)) {
+    show(setting_text(setting));
+  }
+
+  void add(const bench_matrix& matrix) {
+    show("\n" + matrix_text(matrix, setting_) + (setting_.in_turns ? duel_text(matrix) : ""));
+    json_["matrices"].push_back(as_json(matrix, setting_));
+    if (setting_.in_turns) json_["matrices"].back()["against_peers"] = duel_json(matrix);
+    summary_.add(matrix);
+    for (const bench_result& r : matrix.results) {
+      results_ += !r.is_refused();
+      wrong_ += r.is_wrong();
+    }
+  }
+
+  /// Throws `failed_run` if any result was wrong.
+  void finish() {
+    const std::string text = setting_.in_turns ? summary_.text() : "";
+    if (!text.empty()) show("\n" + text);
+    if (setting_.in_turns) json_["against_peers"] = summary_.as_json();
+    sink_.write(json_);
+    if (wrong_ > 0) throw failed_run(fmt::format("bench: {} of {} results are wrong", wrong_, results_));
+  }
+
+ private:
+  void show(const std::string& text) {
+    if (!sink_.is_stdout()) print(text);
+    finish_output();
+  }
+
+  const bench_setting& setting_;
+  json_sink& sink_;
+  ordered_json json_;
+  bench_summary summary_;
+  std::int64_t results_ = 0, wrong_ = 0;
+};
+
+std::optional<double> pinned_read_ceiling(const std::shared_ptr<device>& on) {
+  const pinned_threads pinned;
+  return read_ceiling(on);
+}
+
 void run(const bench_options& options) {
   require_sense(options);
-  const std::shared_ptr<device> on = chosen_device(options.device);
-  const auto chosen = chosen_kernels(options, on->kind());
+  const std::shared_ptr<device> on = chosen_device(options.device, options.with_peers);
+  const entrants who = chosen_entrants(options, on->kind());
   json_sink sink(options.json);
-  const bench_setting setting{on, copy_ceiling(on),
-                              on->kind() == device_kind::cpu ? "csr_serial" : "csr_vector", options.budget,
-                              options.seconds};
-  prepare_once<float>(chosen, setting);
-  prepare_once<double>(chosen, setting);
-  ordered_json json = as_json(setting);
-  if (!sink.is_stdout()) print(setting_text(setting));
-  finish_output();
-
-  std::int64_t results = 0, wrong = 0;
-  const auto add = [&](const bench_matrix& matrix) {
-    if (!sink.is_stdout()) print("\n" + matrix_text(matrix, setting));
-    finish_output();
-    json["matrices"].push_back(as_json(matrix, setting));
-    for (const bench_result& r : matrix.results) {
-      results += !r.is_refused();
-      wrong += r.is_wrong();
-    }
-  };
+  const bench_setting setting{on,
+                              copy_ceiling(on),
+                              pinned_read_ceiling(on),
+                              baselines_on(on->kind()),
+                              options.budget,
+                              options.seconds,
+                              options.with_peers};
+  prepare_once<float>(who.kernels, setting);
+  prepare_once<double>(who.kernels, setting);
+  bench_record record(setting, sink);
   for (const std::string& name : options.matrices.empty() ? suite_for(*on) : options.matrices) {
-    if (options.precision != "double") add(bench_one<float>(name, chosen, setting));
-    if (options.precision != "float") add(bench_one<double>(name, chosen, setting));
+    if (options.precision != "double") record.add(bench_one<float>(name, who, setting));
+    if (options.precision != "float") record.add(bench_one<double>(name, who, setting));
   }
-  sink.write(json);
-  if (wrong > 0) throw failed_run(fmt::format("bench: {} of {} results are wrong", wrong, results));
+  record.finish();
 }
 
 }  // namespace
@@ -192,6 +254,12 @@ void add_bench(CLI::App& app) {
   command->add_option("--seconds", options->seconds, "How long to time each kernel (0.5)")
       ->check(number_between(1e-6, 3600))
       ->option_text("S");
+  command->add_flag("--peers", options->with_peers,
+                    "On the CPU: other libraries' multiplies in the same run");
+  command
+      ->add_option("--peer-seconds", options->peer_seconds, "How long a peer may take for one answer (120)")
+      ->check(number_between(1e-3, 1e6))
+      ->option_text("S");
   command
       ->add_option("--json", options->json, "Write all figures there as JSON; - prints them, and no tables")
       ->option_text("FILE");
@@ -202,17 +270,24 @@ exit status 1. Then, with x and y on the device:
   GFLOP/s     two operations per entry
   GB/s        over the bytes that any kernel must move: a value and a 4-byte column per entry, the row
               offsets, x and y once
-  ceiling     those in percent of what copying memory reaches; past 100 % where the cache helps, or as
-              reading is faster than writing
+  ceiling     those in percent of what reading memory reaches on the CPU, of what copying it reaches
+              elsewhere; past 100 % where the cache helps, or where less than those bytes is moved
   convert     converting the matrix from CSR and placing it on the device
-  pays after  so many multiplies win back the conversion, compared with csr_vector (csr_serial on the
-              CPU): – never, at once where it takes no longer
+  pays after  so many multiplies win back the conversion, compared with csr_vector (on the CPU with
+              openmp_csr where it runs, else csr_serial): – never, at once where it takes no longer
+
+With --peers, on the CPU, other libraries multiply too: openmp_csr (the plain loop), eigen, graphblas,
+petsc_aij and petsc_sell (an MPI rank for each thread), librsb (tuned), scipy (one thread). Each is a
+program of its own that 'make peers' builds where its library is, found in the folder peers beside nz
+or in $NONZERO_PEERS; --kernels can name them too. All are ready at once and sampled in turns, with
+OMP_NUM_THREADS threads each, bound to processors unless OMP_PROC_BIND says otherwise.
 
 Examples:
   nz bench
   nz bench web.mtx poisson2d:1000 --precision both
   nz bench rmat:16 --kernels csr_serial,jds_serial --device cpu
   nz bench rmat:8 --device emulator --seconds 0.1
+  nz bench web.mtx --peers --precision both
   nz bench web.mtx --json - | jq '.matrices[].results[] | {kernel, gflops}')");
   command->callback([options] { run(*options); });
 }

@@ -48,12 +48,8 @@ std::string cache_text(const bench_matrix& matrix, const device& on) {
                      format_bytes(cache));
 }
 
-/// The fastest that `accepts`; null where there is none.
-template <class Accepts> const bench_result* fastest(const bench_matrix& matrix, Accepts accepts) {
-  const bench_result* best = nullptr;
-  for (const bench_result& r : matrix.results)
-    if (r.is_timed() && accepts(r) && (best == nullptr || r.time.seconds < best->time.seconds)) best = &r;
-  return best;
+nlohmann::ordered_json or_null(const std::optional<double>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
 /// The table of one matrix, in which columns can be left out.
@@ -62,9 +58,12 @@ class result_table {
   result_table(const bench_matrix& matrix, const bench_setting& setting)
       : matrix_(matrix),
         setting_(setting),
-        fastest_(fastest(matrix, [](const bench_result&) { return true; })),
-        fastest_of_ours_(fastest(matrix, [](const bench_result& r) { return !r.kernel->is_peer; })) {
-    for (const bench_result& r : matrix.results) has_baseline_ |= r.kernel->name == setting.baseline;
+        baseline_(matrix.find_baseline(setting)),
+        fastest_(matrix.fastest(true)),
+        fastest_of_ours_(matrix.fastest(false)) {
+    const bool ours_wins = fastest_of_ours_ != nullptr &&
+                           (fastest_ == nullptr || fastest_of_ours_->time.seconds <= fastest_->time.seconds);
+    if (ours_wins) fastest_ = fastest_of_ours_;
   }
 
   /// Without the first `left_out` of those columns that can be spared.
@@ -74,8 +73,8 @@ class result_table {
     table out(std::move(columns));
     bool among_peers = false;
     for (const bench_result& r : matrix_.results) {
-      if (r.kernel->is_peer && !among_peers) out.add({faint("others' kernels, to compare with:")});
-      among_peers = r.kernel->is_peer;
+      if (r.is_peer && !among_peers) out.add({faint("others' kernels, to compare with:")});
+      among_peers = r.is_peer;
       std::vector<std::string> row;
       for (const cell& c : cells_of(&r, left_out)) row.push_back(is_fast(r) ? bold(c.text) : c.text);
       if (!r.is_timed()) row.resize(left_out >= 2 ? 1 : 2);  // the name, and the format where there is room
@@ -102,12 +101,13 @@ class result_table {
   }
 
   std::string note(const bench_result& r) const {
-    return &r == fastest_ ? "fastest" : &r == fastest_of_ours_ ? "fastest of ours" : "";
+    const std::string place = &r == fastest_ ? "fastest" : &r == fastest_of_ours_ ? "fastest of ours" : "";
+    return place + (place.empty() || r.version.empty() ? "" : ", ") + r.version;
   }
 
   std::string pays_text(const bench_result& r) const {
-    if (r.kernel->name == setting_.baseline) return "base";
-    const std::optional<double> multiplies = matrix_.pays_after(r, setting_.baseline);
+    if (&r == baseline_) return "base";
+    const std::optional<double> multiplies = matrix_.pays_after(r, setting_);
     return !multiplies ? "–" : *multiplies == 0 ? "at once" : count_text(*multiplies);
   }
 
@@ -120,17 +120,17 @@ class result_table {
     };
     const double rate = r == nullptr ? 0 : matrix_.bytes_per_second(*r);
     add(
-        true, "kernel", [&] { return std::string(r->kernel->name); }, table::side::left);
+        true, "kernel", [&] { return r->name; }, table::side::left);
     add(
-        left_out < 2, "format", [&] { return std::string(r->kernel->format); }, table::side::left);
+        left_out < 2, "format", [&] { return r->format; }, table::side::left);
     add(left_out < 3, "error/bound", [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
     add(true, "time", [&] { return time_text(r->time.seconds); });
     add(left_out < 4, "±", [&] { return spread_text(r->time); });
     add(true, "GFLOP/s", [&] { return three_digits(matrix_.gigaflops(*r)); });
     add(left_out < 6, "GB/s", [&] { return rate_text(rate); });
-    add(true, "ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling); });
+    add(true, "ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling()); });
     add(left_out < 5, "convert", [&] { return time_text(r->prepare_seconds); });
-    add(has_baseline_ && left_out < 5, "pays after", [&] { return pays_text(*r); });
+    add(baseline_ != nullptr && left_out < 5, "pays after", [&] { return pays_text(*r); });
     add(
         left_out < 1, "", [&] { return note(*r); }, table::side::left);
     return out;
@@ -138,9 +138,9 @@ class result_table {
 
   const bench_matrix& matrix_;
   const bench_setting& setting_;
+  const bench_result* baseline_;
   const bench_result* fastest_;
   const bench_result* fastest_of_ours_;
-  bool has_baseline_ = false;
 };
 
 }  // namespace
@@ -153,25 +153,38 @@ double bench_matrix::bytes_per_second(const bench_result& r) const {
   return r.is_timed() ? static_cast<double>(compulsory_bytes) / r.time.seconds : 0;
 }
 
-const bench_result* bench_matrix::find_baseline(std::string_view baseline) const {
-  for (const bench_result& r : results)
-    if (r.kernel->name == baseline && r.is_timed()) return &r;
+const bench_result* bench_matrix::find_baseline(const bench_setting& setting) const {
+  for (const std::string_view baseline : setting.baselines)
+    for (const bench_result& r : results)
+      if (r.name == baseline && r.is_timed()) return &r;
   return nullptr;
 }
 
-std::optional<double> bench_matrix::pays_after(const bench_result& r, std::string_view baseline) const {
-  const bench_result* const base = find_baseline(baseline);
+const bench_result* bench_matrix::fastest(bool is_peer) const {
+  const bench_result* best = nullptr;
+  for (const bench_result& r : results)
+    if (r.is_timed() && r.is_peer == is_peer && (best == nullptr || r.time.seconds < best->time.seconds))
+      best = &r;
+  return best;
+}
+
+std::optional<double> bench_matrix::pays_after(const bench_result& r, const bench_setting& setting) const {
+  const bench_result* const base = find_baseline(setting);
   if (base == nullptr || base == &r || !r.is_timed()) return std::nullopt;
   const double gained = base->time.seconds - r.time.seconds;
   if (!(gained > 0)) return std::nullopt;
-  if (r.kernel->format == base->kernel->format && !r.kernel->is_peer) return 0;  // their difference is noise
+  if (r.format == base->format && !r.is_peer && !base->is_peer) return 0;  // their difference is noise
   return std::max(0.0, std::ceil((r.prepare_seconds - base->prepare_seconds) / gained));
 }
 
 std::string setting_text(const bench_setting& setting) {
   const bool is_emulated = setting.on->kind() == device_kind::emulator;
-  return fmt::format("{}  {}\n  copies {} GB/s, read and written: the ceiling{}\n",
-                     bold(name_of(setting.on->kind())), setting.on->description(), rate_text(setting.ceiling),
+  const std::string reads =
+      setting.read_ceiling ? fmt::format("reads {} GB/s: the ceiling; ", rate_text(*setting.read_ceiling))
+                           : "";
+  return fmt::format("{}  {}\n  {}copies {} GB/s, read and written{}{}\n", bold(name_of(setting.on->kind())),
+                     setting.on->description(), reads, rate_text(setting.copy_ceiling),
+                     setting.read_ceiling ? "" : ": the ceiling",
                      is_emulated ? "; times here say nothing of a card's" : "");
 }
 
@@ -185,7 +198,7 @@ std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting
     const int room = terminal_size(STDOUT_FILENO).columns;
     for (int out = 1; out <= result_table::most_left_out && made.width() > room; ++out) made = rows.make(out);
   }
-  return title + made.text();
+  return title + made.text() + (matrix.note.empty() ? "" : "  " + matrix.note + "\n");
 }
 
 nlohmann::ordered_json as_json(const bench_setting& setting) {
@@ -195,10 +208,12 @@ nlohmann::ordered_json as_json(const bench_setting& setting) {
             {"description", setting.on->description()},
             {"cache_bytes", setting.on->cache_bytes()},
             {"memory_bytes", setting.on->memory_bytes()}}},
-          {"copy_bytes_per_second", setting.ceiling},
-          {"baseline", setting.baseline},
+          {"copy_bytes_per_second", setting.copy_ceiling},
+          {"read_bytes_per_second", or_null(setting.read_ceiling)},
+          {"ceiling_bytes_per_second", setting.ceiling()},
           {"padding_budget", setting.budget.times_csr},
           {"seconds_per_kernel", setting.seconds},
+          {"in_turns", setting.in_turns},
           {"matrices", nlohmann::ordered_json::array()}};
 }
 
@@ -210,17 +225,23 @@ nlohmann::ordered_json as_json(const bench_matrix& matrix, const bench_setting& 
                                 {"entries", matrix.entries},
                                 {"compulsory_bytes", matrix.compulsory_bytes},
                                 {"fits_in_cache", matrix.compulsory_bytes <= setting.on->cache_bytes()},
+                                {"baseline", nullptr},
+                                {"note", matrix.note},
                                 {"results", nlohmann::ordered_json::array()}};
+  if (const bench_result* base = matrix.find_baseline(setting)) out["baseline"] = base->name;
   for (const bench_result& r : matrix.results) {
-    nlohmann::ordered_json row = {{"kernel", r.kernel->name},  {"format", r.kernel->format},
-                                  {"peer", r.kernel->is_peer}, {"verdict", r.verdict()},
-                                  {"bytes", r.size.bytes},     {"padding_bytes", r.size.padding_bytes}};
+    nlohmann::ordered_json row = {
+        {"kernel", r.name}, {"format", r.format}, {"peer", r.is_peer}, {"verdict", r.verdict()}};
+    if (r.kernel != nullptr) {  // a program of another library does not say what it takes
+      row["bytes"] = r.size.bytes;
+      row["padding_bytes"] = r.size.padding_bytes;
+    }
+    if (!r.version.empty()) row["version"] = r.version;
     if (r.is_refused() || !r.failure.empty())
       row["why"] = r.is_refused() ? r.refusal : r.failure;
     else
       row["error_in_bounds"] = static_cast<double>(r.error);
     if (r.is_timed()) {
-      const std::optional<double> pays = matrix.pays_after(r, setting.baseline);
       row["seconds"] = r.time.seconds;
       row["low_quartile"] = r.time.low;
       row["high_quartile"] = r.time.high;
@@ -228,9 +249,9 @@ nlohmann::ordered_json as_json(const bench_matrix& matrix, const bench_setting& 
       row["calls_per_sample"] = r.time.calls_per_sample;
       row["gflops"] = matrix.gigaflops(r);
       row["bytes_per_second"] = matrix.bytes_per_second(r);
-      row["part_of_ceiling"] = matrix.bytes_per_second(r) / setting.ceiling;
+      row["part_of_ceiling"] = matrix.bytes_per_second(r) / setting.ceiling();
       row["prepare_seconds"] = r.prepare_seconds;
-      row["pays_after"] = pays ? nlohmann::ordered_json(*pays) : nlohmann::ordered_json(nullptr);
+      row["pays_after"] = or_null(matrix.pays_after(r, setting));
     }
     out["results"].push_back(std::move(row));
   }

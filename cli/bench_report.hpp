@@ -13,9 +13,12 @@
 
 namespace nz::cli {
 
-/// What `nz bench` found of one kernel on one matrix.
+/// What `nz bench` found of one kernel, or another library's multiply, on one matrix.
 struct bench_result : outcome {
-  timing time;  // only of what is right
+  std::string name, format;
+  bool is_peer = false;
+  std::string version = {};  // of a peer that is a program of its own
+  timing time = {};          // only of what is right
 
   bool is_timed() const { return is_right(); }
 };
@@ -23,10 +26,16 @@ struct bench_result : outcome {
 /// What was measured on, and what to compare with.
 struct bench_setting {
   std::shared_ptr<device> on;
-  double ceiling = 0;         // bytes per second, read and written
-  std::string_view baseline;  // the kernel that a conversion has to pay for itself against
+  double copy_ceiling = 0;             // bytes per second, read and written
+  std::optional<double> read_ceiling;  // bytes per second
+  std::vector<std::string_view>
+      baselines;  // what a conversion has to pay for itself against: the first that runs
   padding_budget budget;
-  double seconds = 0;  // for each kernel
+  double seconds = 0;     // for each kernel
+  bool in_turns = false;  // all prepared at once and sampled in turns
+
+  /// What percentages are of. A multiply mostly reads.
+  double ceiling() const { return read_ceiling.value_or(copy_ceiling); }
 };
 
 struct bench_matrix {
@@ -35,17 +44,19 @@ struct bench_matrix {
   index rows = 0, cols = 0;
   offset entries = 0;
   std::uint64_t compulsory_bytes = 0;
-  std::vector<bench_result> results;  // peers last
+  std::vector<bench_result> results = {};  // peers last
+  std::string note = {};                   // a line to go with them; may be empty
 
   double gigaflops(const bench_result& r) const;
   double bytes_per_second(const bench_result& r) const;
   /// After how many multiplies the kernel's conversion has paid for itself: 0 where it takes no longer than
   /// the baseline's, or is the same. None where it never does, for the baseline itself, and where there is
   /// none.
-  std::optional<double> pays_after(const bench_result& r, std::string_view baseline) const;
-
- private:
-  const bench_result* find_baseline(std::string_view baseline) const;
+  std::optional<double> pays_after(const bench_result& r, const bench_setting& setting) const;
+  /// Null where none of the setting's was timed.
+  const bench_result* find_baseline(const bench_setting& setting) const;
+  /// The fastest of the peers or of ours; null where there is none.
+  const bench_result* fastest(bool is_peer) const;
 };
 
 /// The line above all tables.

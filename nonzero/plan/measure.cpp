@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <new>
+#include <thread>
 #include <vector>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/core/vector.hpp>
 #include <nonzero/plan/measure.hpp>
 
@@ -46,6 +49,65 @@ double quantile(const std::vector<double>& sorted, double part) {
   return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
 }
 
+/// One that is measured, and its samples so far.
+struct contender {
+  const timed_calls& run;
+  int calls = 1;    // per sample
+  double took = 0;  // one sample of so many
+  bool is_out = false;
+  std::vector<double> times = {};  // of one call
+
+  void add(double seconds) {
+    is_out = !std::isfinite(seconds);
+    times.push_back(seconds / calls);
+  }
+  timing result() {
+    if (is_out || times.empty()) return {};
+    std::sort(times.begin(), times.end());
+    return {quantile(times, 0.5), quantile(times, 0.25), quantile(times, 0.75),
+            static_cast<int>(times.size()), calls};
+  }
+};
+
+/// Finds how many calls make a sample, and warms up.
+contender make_contender(const timed_calls& run, device_kind kind, double budget) {
+  const double shortest = shortest_sample(kind);
+  // What looks long enough may only have been held up: the shorter of two decides.
+  const auto probe = [&](int calls) {
+    const double once = run(calls);
+    const bool decides = once < shortest || shortest == 0 || !std::isfinite(once);
+    return decides ? once : std::min(once, run(calls));
+  };
+  contender out{run};
+  // The first call may load code and touch memory that later ones find ready.
+  if (!std::isfinite(run(1)) || !std::isfinite(out.took = probe(1))) {
+    out.is_out = true;
+    return out;
+  }
+  while (out.took < shortest && out.calls < most_calls) {
+    // Aims a little past it, and no more than tenfold: the first calls say little of the later ones.
+    out.calls =
+        std::min(out.calls * std::clamp(static_cast<int>(1.2 * shortest / std::max(out.took, 1e-9)), 2, 10),
+                 most_calls);
+    out.took = probe(out.calls);
+  }
+  if (kind != device_kind::emulator)  // the clocks of processors rise with work
+    run(times_in(budget / 10, out.took / out.calls, 1, most_calls));
+  out.is_out = !std::isfinite(out.took);
+  return out;
+}
+
+/// As many as fit when each contender may have its whole budget.
+int find_rounds(const std::vector<contender>& all, device_kind kind, double budget) {
+  double takes = 0, budgets = 0;
+  for (const contender& c : all)
+    if (!c.is_out) {
+      takes += c.took;
+      budgets += budget;
+    }
+  return times_in(budgets, takes, find_fewest_samples(kind, takes, budgets), most_samples);
+}
+
 /// Two stretches of a device's memory. The first is written, so that reading it is not reading pages that
 /// are not there.
 struct copy_pair {
@@ -59,17 +121,17 @@ struct copy_pair {
   vector<char> from, to;
 };
 
-std::size_t copy_bytes(const device& on) {
+std::size_t ceiling_bytes(const device& on) {
   constexpr std::uint64_t mebibyte = 1 << 20;
   if (on.kind() == device_kind::emulator) return 4 * mebibyte;
   const std::uint64_t least = (on.kind() == device_kind::cuda ? 1024 : 256) * mebibyte;
   return std::min(std::max(8 * on.cache_bytes(), least), on.memory_bytes() / 8);
 }
 
-/// As large as copy_bytes, or as what is free allows.
-copy_pair make_copy_pair(const std::shared_ptr<device>& on) {
+/// Memory of ceiling_bytes, or of what is free.
+template <class Memory> Memory make_large(const std::shared_ptr<device>& on) {
   constexpr std::size_t too_small = 1 << 20;
-  std::size_t bytes = copy_bytes(*on);
+  std::size_t bytes = ceiling_bytes(*on);
   for (; bytes > too_small; bytes /= 2) {
     try {
       return {on, bytes};
@@ -80,43 +142,93 @@ copy_pair make_copy_pair(const std::shared_ptr<device>& on) {
   return {on, bytes};
 }
 
+/// Numbers in the host's memory, each first touched by the thread that will read it.
+struct read_memory {
+  static constexpr std::size_t block = 16;
+  static constexpr std::size_t most_streams = 4;
+
+  read_memory(const std::shared_ptr<device>& on, std::size_t bytes)
+      : threads(static_cast<std::size_t>(thread_count(0))),
+        blocks_per_thread(bytes / sizeof(std::uint64_t) / block / threads / most_streams * most_streams),
+        words(on, threads * blocks_per_thread * block) {
+#pragma omp parallel for schedule(static, 1)
+    for (std::size_t t = 0; t < threads; ++t)
+      std::fill_n(share_of(t), blocks_per_thread * block, std::uint64_t{1});
+  }
+
+  std::uint64_t* share_of(std::size_t thread) { return words.data() + thread * blocks_per_thread * block; }
+
+  /// Each thread reads its share in so many places at once, as a
+  /// multiply reads columns and values: a processor's prefetcher follows several better than one. Whole
+  /// numbers, as those may be added in any order, so in vector registers.
+  template <std::size_t Streams> std::uint64_t sum() {
+    std::uint64_t out = 0;
+#pragma omp parallel for schedule(static, 1) reduction(+ : out)
+    for (std::size_t t = 0; t < threads; ++t) {
+      const std::size_t blocks = blocks_per_thread / Streams;
+      const std::uint64_t* const first = share_of(t);
+      std::uint64_t sums[block] = {};
+      for (std::size_t b = 0; b < blocks; ++b)
+        for (std::size_t stream = 0; stream < Streams; ++stream)
+          for (std::size_t i = 0; i < block; ++i) sums[i] += first[(stream * blocks + b) * block + i];
+      for (const std::uint64_t sum : sums) out += sum;
+    }
+    return out;
+  }
+
+  std::size_t threads, blocks_per_thread;
+  vector<std::uint64_t> words;
+};
+
 }  // namespace
 
-timing measure(device& on, const std::function<void(stream)>& body, const measure_options& options) {
+std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_calls> contestants,
+                                     const turn_options& options) {
   const double budget = options.budget_seconds > 0 ? options.budget_seconds : 0;  // NaN is none either
-  const double shortest = shortest_sample(on.kind());
-  // What looks long enough may only have been held up: the shorter of two decides.
-  const auto probe = [&](int calls) {
-    const double once = on.measure(calls, body);
-    return once < shortest || shortest == 0 ? once : std::min(once, on.measure(calls, body));
-  };
-  int calls = 1;
-  on.measure(1, body);  // the first call may load code and touch memory that later ones find ready
-  double took = probe(1);
-  while (took < shortest && calls < most_calls) {
-    // Aims a little past it, and no more than tenfold: the first calls say little of the later ones.
-    calls = std::min(calls * std::clamp(static_cast<int>(1.2 * shortest / std::max(took, 1e-9)), 2, 10),
-                     most_calls);
-    took = probe(calls);
+  std::vector<contender> all;
+  for (const timed_calls& run : contestants) all.push_back(make_contender(run, kind, budget));
+  const int rounds = find_rounds(all, kind, budget);
+  for (int round = 0; round < rounds; ++round) {
+    if (options.report) options.report(static_cast<double>(round) / rounds);
+    for (contender& c : all) {
+      if (c.is_out) continue;
+      c.add(c.run(c.calls));
+      if (options.rest_seconds > 0)
+        std::this_thread::sleep_for(std::chrono::duration<double>(options.rest_seconds));
+    }
   }
-  if (on.kind() != device_kind::emulator)  // the clocks of processors rise with work
-    on.measure(times_in(budget / 10, took / calls, 1, most_calls), body);
-
-  const int samples = times_in(budget, took, find_fewest_samples(on.kind(), took, budget), most_samples);
-  std::vector<double> times;
-  times.reserve(static_cast<std::size_t>(samples));
-  for (int i = 0; i < samples; ++i) times.push_back(on.measure(calls, body) / calls);
-  std::sort(times.begin(), times.end());
-  return {quantile(times, 0.5), quantile(times, 0.25), quantile(times, 0.75), samples, calls};
+  std::vector<timing> out;
+  out.reserve(all.size());
+  for (contender& c : all) out.push_back(c.result());
+  return out;
 }
 
+timing measure(device& on, const std::function<void(stream)>& body, const measure_options& options) {
+  const timed_calls run = [&](int calls) { return on.measure(calls, body); };
+  return measure_in_turns(on.kind(), {&run, 1}, {.budget_seconds = options.budget_seconds})[0];
+}
+
+// Of several medians the best is taken: what else the machine does only ever adds.
+
 double copy_ceiling(const std::shared_ptr<device>& on) {
-  copy_pair pair = make_copy_pair(on);
+  auto pair = make_large<copy_pair>(on);
   const auto copy = [&](stream in) { on->copy(pair.to.data(), pair.from.data(), pair.from.bytes(), in); };
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < 3; ++round)
     best = std::min(best, measure(*on, copy, {.budget_seconds = 0.2}).seconds);
   return 2 * static_cast<double>(pair.from.bytes()) / best;
+}
+
+std::optional<double> read_ceiling(const std::shared_ptr<device>& on) {
+  if (on->kind() != device_kind::cpu) return std::nullopt;
+  auto memory = make_large<read_memory>(on);
+  volatile std::uint64_t sum = 0;  // or nothing would have to be read
+  const std::function<void(stream)> ways[] = {[&](stream) { sum = memory.sum<1>(); },
+                                              [&](stream) { sum = memory.sum<2>(); },
+                                              [&](stream) { sum = memory.sum<4>(); }};
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& read : ways) best = std::min(best, measure(*on, read, {.budget_seconds = 0.2}).seconds);
+  return static_cast<double>(memory.words.bytes()) / best;
 }
 
 template <class V> std::uint64_t compulsory_bytes(const csr<V>& a) {

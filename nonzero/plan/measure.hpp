@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include <nonzero/core/device.hpp>
 #include <nonzero/formats/csr.hpp>
@@ -27,9 +30,31 @@ struct measure_options {
 /// clock; there are at least 11, or 3 in the emulator and where 11 would take ten times the budget.
 timing measure(device& on, const std::function<void(stream)>& body, const measure_options& options = {});
 
+/// Makes so many calls and says how many seconds they took together; what it does before them to get warm
+/// again is not counted. A time that is not finite means that it can no more.
+using timed_calls = std::function<double(int calls)>;
+
+struct turn_options {
+  double budget_seconds = 0.5;  // for each, on average
+  /// After each sample: threads that wait for their next work by spinning go to sleep meanwhile.
+  double rest_seconds = 0;
+  /// Told from time to time which part of the rounds is done.
+  std::function<void(double)> report = nullptr;
+};
+
+/// As `measure`, for several that are sampled in turns: a round is one sample of each, so that what else the
+/// machine does hits all alike. All get the same number of samples, 11 at the least, or 3 where that would
+/// take ten times all budgets. One that can no more has a timing without samples.
+std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_calls> contestants,
+                                     const turn_options& options = {});
+
 /// The bytes per second, read and written together, at which the device copies what its cache cannot hold:
 /// what a kernel bound by memory can hope for. Takes about a second, and at most a quarter of the memory.
 double copy_ceiling(const std::shared_ptr<device>& on);
+
+/// The same for reading alone, by all threads: what a multiply mostly does. None but for the CPU. Takes about
+/// a second, and at most an eighth of the memory.
+std::optional<double> read_ceiling(const std::shared_ptr<device>& on);
 
 /// What y = A x moves at the least: a value and a 4-byte column per entry, the row offsets (4 bytes each
 /// while they fit), x and y once.

@@ -1,4 +1,5 @@
 #include <cli/bench_report.hpp>
+#include <cli/bench_summary.hpp>
 #include <cli/checking.hpp>
 #include <gtest/gtest.h>
 
@@ -91,7 +92,7 @@ TEST(BenchReport, SaysWhyAKernelWasNotTimed) {
   add(try_planted<kind::wrong_in_one_row>().what);
   add(try_planted<kind::fails>().what);
   add(try_planted<kind::refuses>().what);
-  const nz::cli::bench_setting setting{nz::cpu_device(), 1e9, "csr_serial", {}, 0.1};
+  const nz::cli::bench_setting setting{nz::cpu_device(), 1e9, {}, {"csr_serial"}, {}, 0.1};
   const std::string text = nz::cli::matrix_text(matrix, setting);
   EXPECT_NE(text.find("WRONG, "), std::string::npos) << text;
   EXPECT_NE(text.find("not timed"), std::string::npos) << text;
@@ -106,7 +107,8 @@ TEST(BenchReport, SaysAfterHowManyMultipliesAConversionHasPaid) {
   nz::cli::bench_matrix matrix{"m", "double", 1, 1, 1, 1, {}};
   const auto add = [&](const char* kernel, double seconds, double prepare_seconds) {
     nz::cli::bench_result result;
-    result.kernel = &nz::find_kernel(kernel);
+    result.name = kernel;
+    result.format = nz::find_kernel(kernel).format;
     result.time.seconds = seconds;
     result.prepare_seconds = prepare_seconds;
     matrix.results.push_back(result);
@@ -115,11 +117,46 @@ TEST(BenchReport, SaysAfterHowManyMultipliesAConversionHasPaid) {
   add("ell_serial", 1.0, 15.0);  // 5 more to convert, 2 won each time
   add("hyb_serial", 4.0, 10.0);  // slower
   add("coo_serial", 2.0, 9.0);   // faster, and sooner ready
-  const auto pays = [&](int i) { return matrix.pays_after(matrix.results[i], "csr_serial"); };
+  const nz::cli::bench_setting setting{nz::cpu_device(), 1e9, {}, {"not_there", "csr_serial"}, {}, 0.1};
+  const auto pays = [&](int i) { return matrix.pays_after(matrix.results[i], setting); };
   EXPECT_EQ(pays(0), std::nullopt);
   EXPECT_EQ(pays(1), 3.0);
   EXPECT_EQ(pays(2), std::nullopt);
   EXPECT_EQ(pays(3), 0.0);
+}
+
+/// On one matrix: a kernel, the plan and a peer.
+nz::cli::bench_matrix contest(const char* name, double ours, double plan, double peer) {
+  nz::cli::bench_matrix out{name, "double", 1, 1, 1, 1};
+  out.results = {{{}, "csr_serial", "csr", false, "", {ours}},
+                 {{}, "plan", "csr", false, "", {plan}},
+                 {{}, "eigen", "csr", true, "Eigen", {peer}}};
+  return out;
+}
+
+TEST(BenchSummary, IsTheGeometricMeanAndTheWorst) {
+  nz::cli::bench_summary summary;
+  summary.add(contest("a", 1, 2, 4));  // ours 4 times as fast, the plan 2
+  summary.add(contest("b", 3, 4, 3));  // the kernel is even with it
+  const auto json = summary.as_json();
+  EXPECT_DOUBLE_EQ(json["double"]["best"]["geometric_mean"], 2);
+  EXPECT_DOUBLE_EQ(json["double"]["best"]["worst"], 1);
+  EXPECT_EQ(json["double"]["best"]["worst_matrix"], "b");
+  EXPECT_DOUBLE_EQ(json["double"]["plan"]["worst"], 0.75);
+  EXPECT_TRUE(json["float"]["best"].is_null());
+  EXPECT_NE(summary.text().find("2.00 × in the geometric mean over 2 matrices, at worst 1.00 × (b"),
+            std::string::npos)
+      << summary.text();
+}
+
+TEST(BenchSummary, LeavesOutWhatHasNoPeer) {
+  auto alone = contest("a", 1, 2, 4);
+  alone.results.pop_back();
+  nz::cli::bench_summary summary;
+  summary.add(alone);
+  EXPECT_TRUE(summary.as_json()["double"]["best"].is_null());
+  EXPECT_EQ(summary.text(), "");
+  EXPECT_EQ(nz::cli::duel_text(alone), "");
 }
 
 }  // namespace

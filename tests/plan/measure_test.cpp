@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <limits>
 #include <new>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -145,6 +147,96 @@ TEST(Measure, TimesRealWork) {
   EXPECT_LT(found.seconds, 1);
   EXPECT_LE(found.low, found.seconds);
   EXPECT_GE(found.high, found.seconds);
+}
+
+/// One whose calls take so long, and which writes down whose turn it was.
+nz::timed_calls scripted(char name, std::string& turns, std::function<double(int)> takes) {
+  return [name, &turns, takes = std::move(takes), turn = 0](int calls) mutable {
+    turns += name;
+    return calls * takes(turn++);
+  };
+}
+
+TEST(MeasureInTurns, SamplesEachInEveryRound) {
+  std::string turns;
+  const nz::timed_calls all[] = {scripted('a', turns, [](int) { return 0.01; }),
+                                 scripted('b', turns, [](int) { return 0.03; })};
+  const auto found = nz::measure_in_turns(nz::device_kind::cpu, all, {.budget_seconds = 0.4});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_DOUBLE_EQ(found[0].seconds, 0.01);
+  EXPECT_DOUBLE_EQ(found[1].seconds, 0.03);
+  // Two budgets of 0.4 s hold 20 rounds of 0.04 s.
+  EXPECT_EQ(found[0].samples, 20);
+  EXPECT_EQ(found[1].samples, 20);
+  std::string rounds;
+  for (int i = 0; i < 20; ++i) rounds += "ab";
+  ASSERT_GE(turns.size(), rounds.size());
+  EXPECT_EQ(turns.substr(turns.size() - rounds.size()), rounds);
+}
+
+TEST(MeasureInTurns, GivesEachAsManyCallsAsTheClockNeeds) {
+  std::string turns;
+  const nz::timed_calls all[] = {scripted('a', turns, [](int) { return 1e-6; }),
+                                 scripted('b', turns, [](int) { return 0.5; })};
+  const auto found = nz::measure_in_turns(nz::device_kind::cpu, all);
+  EXPECT_GE(found[0].calls_per_sample, 2000);
+  EXPECT_EQ(found[1].calls_per_sample, 1);
+  EXPECT_NEAR(found[0].seconds, 1e-6, 1e-12);
+}
+
+TEST(MeasureInTurns, WhatDisturbsForAWhileDisturbsAllAlike) {
+  // From its fortieth to its sixtieth turn each takes twice as long; the medians of both show it, or of none.
+  const auto disturbed = [](int turn) { return turn >= 40 && turn < 60 ? 0.02 : 0.01; };
+  std::string turns;
+  const nz::timed_calls all[] = {scripted('a', turns, disturbed), scripted('b', turns, disturbed)};
+  const auto found = nz::measure_in_turns(nz::device_kind::cpu, all, {.budget_seconds = 0.6});
+  EXPECT_DOUBLE_EQ(found[0].seconds, found[1].seconds);
+  EXPECT_DOUBLE_EQ(found[0].high, found[1].high);
+}
+
+TEST(MeasureInTurns, OneThatCanNoMoreIsOutAndTheOthersGoOn) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  for (const int last : {0, 1, 10}) {
+    std::string turns;
+    const nz::timed_calls all[] = {
+        scripted('a', turns, [last](int turn) { return turn < last ? 0.01 : never; }),
+        scripted('b', turns, [](int) { return 0.01; })};
+    const auto found = nz::measure_in_turns(nz::device_kind::cpu, all, {.budget_seconds = 0.2});
+    EXPECT_EQ(found[0].samples, 0);
+    EXPECT_EQ(std::count(turns.begin(), turns.end(), 'a'), last + 1);
+    EXPECT_GE(found[1].samples, 20);
+    EXPECT_DOUBLE_EQ(found[1].seconds, 0.01);
+  }
+}
+
+TEST(MeasureInTurns, OfNobodyIsNothing) {
+  EXPECT_TRUE(nz::measure_in_turns(nz::device_kind::cpu, {}).empty());
+}
+
+TEST(MeasureInTurns, SaysHowFarItIs) {
+  std::vector<double> parts;
+  std::string turns;
+  const nz::timed_calls all[] = {scripted('a', turns, [](int) { return 0.01; })};
+  nz::measure_in_turns(nz::device_kind::cpu, all,
+                       {.budget_seconds = 0.2, .report = [&](double part) { parts.push_back(part); }});
+  ASSERT_EQ(parts.size(), 20u);
+  EXPECT_DOUBLE_EQ(parts.front(), 0);
+  EXPECT_DOUBLE_EQ(parts.back(), 0.95);
+}
+
+TEST(ReadCeiling, CountsWhatIsReadOnce) {
+  const auto on = std::make_shared<clockwork>(nz::device_kind::cpu, [](int) { return 0.5; });
+  const std::optional<double> ceiling = nz::read_ceiling(on);
+  ASSERT_EQ(on->asked_for.size(), 1u);
+  EXPECT_LE(on->asked_for[0], std::size_t{8} << 20);  // an eighth of its memory, but for what does not divide
+  EXPECT_GT(on->asked_for[0], (std::size_t{8} << 20) * 9 / 10);
+  ASSERT_TRUE(ceiling.has_value());
+  EXPECT_DOUBLE_EQ(*ceiling, static_cast<double>(on->asked_for[0]) / 0.5);
+}
+
+TEST(ReadCeiling, IsOnlyForTheCpu) {
+  const auto on = std::make_shared<clockwork>(nz::device_kind::emulator, [](int) { return 0.5; });
+  EXPECT_FALSE(nz::read_ceiling(on).has_value());
 }
 
 TEST(CopyCeiling, CountsWhatIsReadAndWhatIsWritten) {

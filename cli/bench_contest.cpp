@@ -1,0 +1,127 @@
+#include "bench_contest.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "pinning.hpp"
+
+namespace nz::cli {
+namespace {
+
+/// Threads that have nothing to do spin for less than this and then sleep, so that none of them takes time
+/// from whoever is next.
+constexpr double rest_seconds = 2e-3;
+
+/// Prepares a few times, and takes the shortest: what else the machine does only ever adds. There is never
+/// more than one prepared matrix.
+template <class V>
+ready_matrix<V> make_ready_repeatedly(const kernel_row& kernel, const csr<V>& a, const std::vector<V>& x,
+                                      const prepare_options& options) {
+  constexpr double patience = 0.5;  // seconds, for all of them
+  ready_matrix<V> ready = make_ready(kernel, a, x, options);
+  double shortest = ready.prepare_seconds, all = shortest;
+  for (int times = 1; times < 5 && all < patience; ++times) {
+    ready = {};
+    ready = make_ready(kernel, a, x, options);
+    shortest = std::min(shortest, ready.prepare_seconds);
+    all += ready.prepare_seconds;
+  }
+  ready.prepare_seconds = shortest;
+  return ready;
+}
+
+/// Times what is right among them, in turns; what fails on the way says so in its result.
+template <class V>
+void time_in_turns(std::span<const std::unique_ptr<contestant<V>>> all, const bench_setting& setting,
+                   const std::function<void(double)>& report) {
+  std::vector<contestant<V>*> right;
+  for (const auto& c : all)
+    if (c->result.is_right()) right.push_back(c.get());
+  const bool is_shared = right.size() > 1;
+  std::vector<timed_calls> runs;
+  runs.reserve(right.size());
+  for (contestant<V>* c : right)
+    runs.emplace_back([c, is_shared](int calls) {
+      try {
+        return c->run(calls, is_shared);
+      } catch (const error& e) {
+        c->result.failure = e.what();
+      } catch (const std::bad_alloc&) {
+        c->result.failure = "out of memory";
+      }
+      return std::numeric_limits<double>::infinity();
+    });
+  const auto times = measure_in_turns(
+      setting.on->kind(), runs,
+      {.budget_seconds = setting.seconds, .rest_seconds = is_shared ? rest_seconds : 0, .report = report});
+  for (std::size_t i = 0; i < right.size(); ++i) right[i]->result.time = times[i];
+}
+
+}  // namespace
+
+template <class V>
+kernel_contestant<V>::kernel_contestant(const kernel_row& kernel, const csr<V>& a,
+                                        const trials_of_matrix<V>& against, const bench_setting& setting)
+    : contestant<V>({{}, std::string(kernel.name), std::string(kernel.format), kernel.is_peer}),
+      kernel_(kernel),
+      a_(a),
+      against_(against),
+      setting_(setting) {}
+
+template <class V> void kernel_contestant<V>::prepare() {
+  const prepare_options how{.budget = setting_.budget, .on = setting_.on};
+  static_cast<outcome&>(this->result) = try_kernel<V>(
+      kernel_, a_, against_, setting_.budget,
+      [&] { return make_ready_repeatedly(kernel_, a_, against_.x, how); },
+      [&](ready_matrix<V>& ready) { ready_ = std::move(ready); });
+}
+
+template <class V> double kernel_contestant<V>::run(int calls, bool warm_up) {
+  const auto multiply = [&](stream in) { ready_.prepared->multiply(V{1}, ready_.x, V{0}, ready_.y, in); };
+  if (!warm_up) return setting_.on->measure(calls, multiply);
+  const pinned_threads pinned;
+  setting_.on->measure(1, multiply);
+  return setting_.on->measure(calls, multiply);
+}
+
+template <class V>
+void prepare_once(const std::vector<const kernel_row*>& kernels, const bench_setting& setting) {
+  const csr<V> small{1, 1, {0, 1}, {0}, {1}};
+  for (const kernel_row* kernel : kernels) {
+    try {
+      make_ready(*kernel, small, std::vector<V>(1, 1), {.on = setting.on});
+    } catch (const error&) {  // it will say so again where it matters
+    }
+  }
+}
+
+template <class V>
+std::vector<bench_result> hold_contest(contestants<V>& all, const bench_setting& setting,
+                                       const std::function<void(double)>& report) {
+  const auto count = static_cast<double>(all.size());
+  double prepared = 0;
+  for (auto& c : all) {
+    report((setting.in_turns ? 0.5 : 1) * prepared++ / count);
+    c->prepare();
+    if (setting.in_turns) continue;
+    time_in_turns<V>({&c, 1}, setting, nullptr);
+    c->release();
+  }
+  if (setting.in_turns) time_in_turns<V>(all, setting, [&](double part) { report(0.5 + part / 2); });
+  std::vector<bench_result> out;
+  for (auto& c : all) out.push_back(std::move(c->result));
+  all.clear();
+  return out;
+}
+
+template class kernel_contestant<float>;
+template class kernel_contestant<double>;
+template void prepare_once<float>(const std::vector<const kernel_row*>&, const bench_setting&);
+template void prepare_once<double>(const std::vector<const kernel_row*>&, const bench_setting&);
+template std::vector<bench_result> hold_contest(contestants<float>&, const bench_setting&,
+                                                const std::function<void(double)>&);
+template std::vector<bench_result> hold_contest(contestants<double>&, const bench_setting&,
+                                                const std::function<void(double)>&);
+
+}  // namespace nz::cli

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "bench_report.hpp"
+#include "checking.hpp"
+
+namespace nz::cli {
+
+/// What takes part in the timing of one matrix: a kernel of ours, or another library's multiply.
+template <class V> class contestant {
+ public:
+  explicit contestant(bench_result who) : result(std::move(who)) {}
+  virtual ~contestant() = default;
+  contestant(const contestant&) = delete;
+  contestant& operator=(const contestant&) = delete;
+
+  /// Makes the matrix ready and checks what comes out of it; `result` then says all but the time. What fails
+  /// is said there too, and not thrown.
+  virtual void prepare() = 0;
+  /// The seconds that so many multiplies take together, after one to get warm again where others had their
+  /// turn since. Throws `nz::error` or std::bad_alloc where it can no more.
+  virtual double run(int calls, bool warm_up) = 0;
+  /// Gives back what prepare() took.
+  virtual void release() = 0;
+
+  bench_result result;
+};
+
+template <class V> using contestants = std::vector<std::unique_ptr<contestant<V>>>;
+
+/// Our kernels, or any other way of making a matrix ready.
+template <class V> class kernel_contestant final : public contestant<V> {
+ public:
+  kernel_contestant(const kernel_row& kernel, const csr<V>& a, const trials_of_matrix<V>& against,
+                    const bench_setting& setting);
+  void prepare() override;
+  double run(int calls, bool warm_up) override;
+  void release() override { ready_ = {}; }
+
+ private:
+  const kernel_row& kernel_;
+  const csr<V>& a_;
+  const trials_of_matrix<V>& against_;
+  const bench_setting& setting_;
+  ready_matrix<V> ready_;
+};
+
+/// A kernel's first preparation also loads what is loaded once: its code, another library. Not to be counted.
+template <class V>
+void prepare_once(const std::vector<const kernel_row*>& kernels, const bench_setting& setting);
+
+/// Prepares and times them all: one after the other, with never more than one prepared; or in turns, with all
+/// prepared at once. `report` is told from time to time which part is done.
+template <class V>
+std::vector<bench_result> hold_contest(contestants<V>& all, const bench_setting& setting,
+                                       const std::function<void(double)>& report);
+
+}  // namespace nz::cli

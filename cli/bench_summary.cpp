@@ -1,0 +1,107 @@
+#include "bench_summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "terminal.hpp"
+
+namespace nz::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* precisions[] = {"float", "double"};
+
+struct total {
+  std::size_t matrices = 0;
+  double mean = 0;  // geometric
+  const duel* worst = nullptr;
+};
+
+total total_of(const std::vector<duel>& duels, std::string_view precision) {
+  total out;
+  double logs = 0;
+  for (const duel& d : duels) {
+    if (d.precision != precision) continue;
+    ++out.matrices;
+    logs += std::log(d.ratio);
+    if (out.worst == nullptr || d.ratio < out.worst->ratio) out.worst = &d;
+  }
+  if (out.matrices > 0) out.mean = std::exp(logs / static_cast<double>(out.matrices));
+  return out;
+}
+
+std::string line_for(const char* who, const std::vector<duel>& duels, const char* precision) {
+  const total found = total_of(duels, precision);
+  if (found.matrices < 2) return "";
+  return fmt::format(
+      "  {:<6}  {:<15}  {:.2f} × in the geometric mean over {} matrices, at worst {:.2f} × ({}, {} against "
+      "{})\n",
+      precision, who, found.mean, found.matrices, found.worst->ratio, found.worst->matrix, found.worst->ours,
+      found.worst->peer);
+}
+
+ordered_json json_for(const std::vector<duel>& duels, const char* precision) {
+  const total found = total_of(duels, precision);
+  if (found.matrices == 0) return nullptr;
+  return {{"matrices", found.matrices},
+          {"geometric_mean", found.mean},
+          {"worst", found.worst->ratio},
+          {"worst_matrix", found.worst->matrix}};
+}
+
+ordered_json json_of(const std::optional<duel>& found) {
+  if (!found) return nullptr;
+  return {{"kernel", found->ours}, {"peer", found->peer}, {"times_as_fast", found->ratio}};
+}
+
+}  // namespace
+
+std::optional<duel> find_duel(const bench_matrix& matrix, std::string_view only) {
+  const bench_result* const peer = matrix.fastest(true);
+  const bench_result* ours = only.empty() ? matrix.fastest(false) : nullptr;
+  for (const bench_result& r : matrix.results)
+    if (!only.empty() && r.name == only && r.is_timed()) ours = &r;
+  if (peer == nullptr || ours == nullptr || !(ours->time.seconds > 0)) return std::nullopt;
+  return duel{matrix.name, matrix.precision, ours->name, peer->name, peer->time.seconds / ours->time.seconds};
+}
+
+std::string duel_text(const bench_matrix& matrix) {
+  std::string out;
+  const auto add = [&](const std::optional<duel>& found, const char* lead) {
+    if (found)
+      out += fmt::format("{}{} is {:.2f} × as fast as {}", lead, found->ours, found->ratio, found->peer);
+  };
+  add(find_duel(matrix), "  fastest of ours and of the others: ");
+  add(find_duel(matrix, plan_name), "; ");
+  return out.empty() ? out : out + "\n";
+}
+
+ordered_json duel_json(const bench_matrix& matrix) {
+  return {{"best", json_of(find_duel(matrix))}, {"plan", json_of(find_duel(matrix, plan_name))}};
+}
+
+void bench_summary::add(const bench_matrix& matrix) {
+  if (const auto found = find_duel(matrix)) best_.push_back(*found);
+  if (const auto found = find_duel(matrix, plan_name)) plan_.push_back(*found);
+}
+
+std::string bench_summary::text() const {
+  std::string lines;
+  for (const char* precision : precisions) {
+    lines += line_for("fastest of ours", best_, precision);
+    lines += line_for("plan", plan_, precision);
+  }
+  return lines.empty() ? lines : bold("against the fastest peer of each matrix") + "\n" + lines;
+}
+
+ordered_json bench_summary::as_json() const {
+  ordered_json out;
+  for (const char* precision : precisions)
+    out[precision] = {{"best", json_for(best_, precision)}, {"plan", json_for(plan_, precision)}};
+  return out;
+}
+
+}  // namespace nz::cli

@@ -149,6 +149,12 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     out.bytes += products_.size() * sizeof(V);
     return out;
   }
+  /// x is read once for each panel; the products are written and read.
+  std::uint64_t traffic() const override {
+    const auto x_bytes = static_cast<std::uint64_t>(a_.cols) * sizeof(V);
+    return prepared_matrix<V>::traffic() + (static_cast<std::uint64_t>(a_.panels()) - 1) * x_bytes +
+           2 * static_cast<std::uint64_t>(a_.segment_begin.back()) * sizeof(V);
+  }
 
  private:
   static std::vector<index> long_rows(const chunking& cut) {

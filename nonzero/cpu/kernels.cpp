@@ -25,6 +25,11 @@ constexpr kernel_row row(std::string_view name, std::string_view format, std::st
           prepare_here<Prepare, float, double>};
 }
 
+constexpr kernel_row without_gathers(kernel_row of) {
+  of.is_gather_free = true;
+  return of;
+}
+
 constexpr auto csr_balanced = []<class A, class V>(const auto& a, const auto& options) {
   return cpu::prepare_csr_balanced<A, V>(a, options);
 };
@@ -52,24 +57,24 @@ constexpr auto sell_slices = []<class A, class V>(const auto& a, const auto& opt
 constexpr auto tjds_blocks = []<class A, class V>(const auto& a, const auto& options) {
   return cpu::prepare_tjds_blocks<A, V>(a, options);
 };
-
 constexpr auto bsr_rows = []<class A, class V>(const auto& a, const auto& options) {
   return cpu::prepare_bsr_rows<A, V>(a, options);
 };
 
+// The planner looks at them in this order: those that win most often come first.
 constexpr kernel_row table[] = {
     row<csr_balanced>("csr_balanced", "csr", "equal shares of entries; short rows by loops for their length"),
     row<packed_slices>("packed_slices", "packed",
                        "runs by vectors of rows, the rest by groups of eight rows"),
-    row<binned_two_pass>("binned_two_pass", "binned",
-                         "products by blocks of columns, then sums by bins of rows"),
-    row<coo_runs>("coo_runs", "coo", "each run of a row's entries summed at once"),
+    row<bsr_rows>("bsr_rows", "bsr", "equal shares of entries; a block's column of values at a time"),
+    without_gathers(row<binned_two_pass>("binned_two_pass", "binned",
+                                         "products by blocks of columns, then sums by bins of rows")),
+    row<sell_slices>("sell_slices", "sell", "a slice of eight rows at a time; rows sorted within a chunk"),
     row<ell_blocks>("ell_blocks", "ell", "eight rows at a time, column by column"),
-    row<hyb_blocks>("hyb_blocks", "hyb", "ell_blocks, then coo_runs, chunk by chunk"),
     row<jds_balanced>("jds_balanced", "jds", "csr_balanced over the rows sorted by length"),
     row<tjds_blocks>("tjds_blocks", "tjds", "eight sorted rows at a time, diagonal by diagonal"),
-    row<sell_slices>("sell_slices", "sell", "a slice of eight rows at a time; rows sorted within a chunk"),
-    row<bsr_rows>("bsr_rows", "bsr", "equal shares of entries; a block's column of values at a time"),
+    row<coo_runs>("coo_runs", "coo", "each run of a row's entries summed at once"),
+    row<hyb_blocks>("hyb_blocks", "hyb", "ell_blocks, then coo_runs, chunk by chunk"),
 };
 
 }  // namespace

@@ -44,6 +44,7 @@ struct bench_options {
 /// What takes part.
 struct entrants {
   std::vector<const kernel_row*> kernels;
+  bool with_plan = false;
   std::optional<peer_options> peers;  // none: they were not asked for
 };
 
@@ -76,10 +77,13 @@ std::vector<const Row*> chosen_of(std::span<const Row> known, const std::vector<
 entrants chosen_entrants(const bench_options& options, device_kind kind) {
   std::vector<const kernel_row*> wanted;
   std::vector<const peer_row*> wanted_peers;
+  bool is_plan_wanted = options.kernels.empty() && kind == device_kind::cpu;
   try {
     for (const std::string& name : options.kernels) {
       const peer_row* const peer = options.with_peers ? find_peer(name) : nullptr;
-      if (peer != nullptr)
+      if (name == plan_name && kind == device_kind::cpu)
+        is_plan_wanted = true;
+      else if (peer != nullptr)
         wanted_peers.push_back(peer);
       else
         wanted.push_back(&find_kernel(name, kind));
@@ -87,7 +91,9 @@ entrants chosen_entrants(const bench_options& options, device_kind kind) {
   } catch (const unsupported& e) {
     throw usage_error(fmt::format("bench: {}", e.what()));
   }
-  entrants out{chosen_of(kernels(), wanted), {}};
+  const bool is_plan_alone = wanted.empty() && !options.kernels.empty() && is_plan_wanted;
+  entrants out{
+      is_plan_alone ? std::vector<const kernel_row*>{} : chosen_of(kernels(), wanted), is_plan_wanted, {}};
   std::erase_if(out.kernels, [&](const kernel_row* kernel) { return kernel->runs_on != kind; });
   std::stable_partition(out.kernels.begin(), out.kernels.end(),
                         [](const kernel_row* kernel) { return !kernel->is_peer; });
@@ -123,8 +129,9 @@ bench_matrix bench_one(const std::string& name, const entrants& who, const bench
   progress_bar bar("timing " + name);
   const trials_of_matrix<V> against = make_trials(a, 2);
   contestants<V> all;
+  if (who.with_plan) all.push_back(std::make_unique<kernel_contestant<V>>(nullptr, a, against, setting));
   for (const kernel_row* kernel : who.kernels)
-    all.push_back(std::make_unique<kernel_contestant<V>>(*kernel, a, against, setting));
+    all.push_back(std::make_unique<kernel_contestant<V>>(kernel, a, against, setting));
   std::optional<peer_matrix<V>> given;
   if (who.peers) {
     out.note = memory_note(name, a, who, setting);
@@ -243,7 +250,9 @@ void add_bench(CLI::App& app) {
   command->add_option("MATRIX", options->matrices, "Files or generators; a suite for the device if not given")
       ->option_text(" ");
   add_device_option(*command, options->device, "Where to run (a card if there is one, else the CPU)");
-  command->add_option("--kernels", options->kernels, "Only these; nz list shows them (all of the device)")
+  command
+      ->add_option("--kernels", options->kernels,
+                   "Only these; nz list shows them (all of the device, and plan)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->option_text("NAME,NAME");
@@ -272,7 +281,8 @@ exit status 1. Then, with x and y on the device:
               offsets, x and y once
   ceiling     those in percent of what reading memory reaches on the CPU, of what copying it reaches
               elsewhere; past 100 % where the cache helps, or where less than those bytes is moved
-  convert     converting the matrix from CSR and placing it on the device
+  convert     converting the matrix from CSR and placing it on the device; for plan (what make_plan
+              chooses on the CPU, named beside it), all of the planning
   pays after  so many multiplies win back the conversion, compared with csr_vector (on the CPU with
               openmp_csr where it runs, else csr_serial): – never, at once where it takes no longer
 

@@ -4,6 +4,9 @@
 #include <limits>
 #include <new>
 
+#include <nonzero/plan/plan.hpp>
+
+#include "bench_summary.hpp"
 #include "pinning.hpp"
 
 namespace nz::cli {
@@ -13,17 +16,30 @@ namespace {
 /// from whoever is next.
 constexpr double rest_seconds = 2e-3;
 
+/// A plan as a kernel's prepared matrix.
+template <class V> class planned_matrix final : public prepared_matrix<V> {
+ public:
+  explicit planned_matrix(plan<V> made)
+      : prepared_matrix<V>(made.rows(), made.cols(), cpu_device()), plan_(std::move(made)) {}
+  footprint storage() const override { return plan_.storage(); }
+
+ private:
+  void run(V alpha, const V* x, V beta, V* y, stream) const override {
+    plan_.multiply(alpha, {x, static_cast<std::size_t>(this->cols())}, beta,
+                   {y, static_cast<std::size_t>(this->rows())});
+  }
+  plan<V> plan_;
+};
+
 /// Prepares a few times, and takes the shortest: what else the machine does only ever adds. There is never
 /// more than one prepared matrix.
-template <class V>
-ready_matrix<V> make_ready_repeatedly(const kernel_row& kernel, const csr<V>& a, const std::vector<V>& x,
-                                      const prepare_options& options) {
+template <class V> ready_matrix<V> make_ready_repeatedly(const std::function<ready_matrix<V>()>& make) {
   constexpr double patience = 0.5;  // seconds, for all of them
-  ready_matrix<V> ready = make_ready(kernel, a, x, options);
+  ready_matrix<V> ready = make();
   double shortest = ready.prepare_seconds, all = shortest;
   for (int times = 1; times < 5 && all < patience; ++times) {
     ready = {};
-    ready = make_ready(kernel, a, x, options);
+    ready = make();
     shortest = std::min(shortest, ready.prepare_seconds);
     all += ready.prepare_seconds;
   }
@@ -61,19 +77,35 @@ void time_in_turns(std::span<const std::unique_ptr<contestant<V>>> all, const be
 }  // namespace
 
 template <class V>
-kernel_contestant<V>::kernel_contestant(const kernel_row& kernel, const csr<V>& a,
+kernel_contestant<V>::kernel_contestant(const kernel_row* kernel, const csr<V>& a,
                                         const trials_of_matrix<V>& against, const bench_setting& setting)
-    : contestant<V>({{}, std::string(kernel.name), std::string(kernel.format), kernel.is_peer}),
+    : contestant<V>({{},
+                     std::string(kernel ? kernel->name : plan_name),
+                     std::string(kernel ? kernel->format : ""),
+                     kernel && kernel->is_peer}),
       kernel_(kernel),
       a_(a),
       against_(against),
       setting_(setting) {}
 
+template <class V> ready_matrix<V> kernel_contestant<V>::make_ready_once() {
+  if (kernel_ != nullptr)
+    return make_ready(*kernel_, a_, against_.x, {.budget = setting_.budget, .on = setting_.on});
+  plan<V> made = make_plan(a_);
+  ready_matrix<V> out;
+  out.prepare_seconds = made.report().seconds;
+  this->result.format = (made.report().is_reordered ? "rcm + " : "") + made.kernel();
+  out.prepared = std::make_unique<planned_matrix<V>>(std::move(made));
+  out.x = vector<V>(setting_.on, against_.x);
+  out.y = vector<V>(setting_.on, static_cast<std::size_t>(a_.rows));
+  return out;
+}
+
 template <class V> void kernel_contestant<V>::prepare() {
-  const prepare_options how{.budget = setting_.budget, .on = setting_.on};
+  const kernel_row& row = kernel_ ? *kernel_ : find_kernel("csr_balanced", device_kind::cpu);
   static_cast<outcome&>(this->result) = try_kernel<V>(
-      kernel_, a_, against_, setting_.budget,
-      [&] { return make_ready_repeatedly(kernel_, a_, against_.x, how); },
+      row, a_, against_, setting_.budget,
+      [&] { return make_ready_repeatedly<V>([&] { return make_ready_once(); }); },
       [&](ready_matrix<V>& ready) { ready_ = std::move(ready); });
 }
 

@@ -31,17 +31,20 @@ template <class V> class contestant {
 
 template <class V> using contestants = std::vector<std::unique_ptr<contestant<V>>>;
 
-/// Our kernels, or any other way of making a matrix ready.
+/// One of our kernels, or what make_plan chooses by itself: then `kernel` is null, the conversion is all of
+/// the planning, and the format is named by the kernel that was chosen.
 template <class V> class kernel_contestant final : public contestant<V> {
  public:
-  kernel_contestant(const kernel_row& kernel, const csr<V>& a, const trials_of_matrix<V>& against,
+  kernel_contestant(const kernel_row* kernel, const csr<V>& a, const trials_of_matrix<V>& against,
                     const bench_setting& setting);
   void prepare() override;
   double run(int calls, bool warm_up) override;
   void release() override { ready_ = {}; }
 
  private:
-  const kernel_row& kernel_;
+  ready_matrix<V> make_ready_once();
+
+  const kernel_row* kernel_;
   const csr<V>& a_;
   const trials_of_matrix<V>& against_;
   const bench_setting& setting_;

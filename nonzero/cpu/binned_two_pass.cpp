@@ -98,28 +98,33 @@ namespace nz::cpu {
 namespace {
 
 constexpr index most_bin_rows = 2048;            // whose sums a near cache holds
-constexpr offset bin_cost = 16 * most_bin_rows;  // entries and sixteen times the rows of a bin
-constexpr index fewest_panels = 8;               // so that the products between the passes take little memory
+constexpr offset bin_cost = 32 * most_bin_rows;  // entries and thirty-two times the rows of a bin
+constexpr index panels = 6;                      // so that the products between the passes take little memory
+constexpr index least_block_cols = 8192;         // whose x the nearest cache holds
+constexpr offset segment_entries = 64;           // a block has more columns where segments would hold fewer
 
-/// Panels of about the same cost: as many as make their products fit beside x into the last cache, where it
-/// has room for x at all.
-std::vector<index> cut_into_panels(const chunking& cut, offset entries, std::size_t value_size, index cols) {
-  const std::uint64_t cache = cpu_device()->cache_bytes();
-  const auto product_bytes = static_cast<std::uint64_t>(entries) * value_size;
-  std::uint64_t panels = fewest_panels;
-  if (static_cast<std::uint64_t>(cols) * value_size < cache / 4)
-    panels = std::max(panels, 1 + product_bytes / (cache / 4 + 1));
+/// Panels of about the same cost.
+std::vector<index> cut_into_panels(const chunking& cut) {
   std::vector<index> panel_bin{0};
-  const offset cost = cut.cost_before.back();
-  for (std::uint64_t p = 1; p <= panels; ++p) {
-    const auto wanted =
-        static_cast<offset>(static_cast<double>(cost) * static_cast<double>(p) / static_cast<double>(panels));
-    auto bin = static_cast<index>(std::lower_bound(cut.cost_before.begin(), cut.cost_before.end(), wanted) -
-                                  cut.cost_before.begin());
-    if (p == panels) bin = cut.chunks();
-    if (bin > panel_bin.back()) panel_bin.push_back(bin);
+  const double cost = static_cast<double>(cut.cost_before.back()) / panels;
+  for (index p = 1; p <= panels; ++p) {
+    const auto bin =
+        std::lower_bound(cut.cost_before.begin(), cut.cost_before.end(), static_cast<offset>(cost * p)) -
+        cut.cost_before.begin();
+    const index end = p == panels ? cut.chunks() : static_cast<index>(bin);
+    if (end > panel_bin.back()) panel_bin.push_back(end);
   }
   return panel_bin;
+}
+
+binned_cut cut_into_bins(const chunking& cut, offset entries, index cols) {
+  binned_cut out{least_block_cols, {cut.first_row.begin(), cut.first_row.end()}, cut_into_panels(cut), {}};
+  while (out.block_cols < binned<double>::most_block_cols &&
+         cols / out.block_cols * offset{cut.chunks()} > entries / segment_entries)
+    out.block_cols *= 2;
+  for (const chunking::piece& piece : cut.pieces)
+    if (out.long_row.empty() || out.long_row.back() != piece.row) out.long_row.push_back(piece.row);
+  return out;
 }
 
 template <class A, class V> class binned_two_pass final : public prepared_matrix<V> {
@@ -129,8 +134,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
         full_(compiled_functions<binned_functions<A, V>>::find(simd)),
         single_(compiled_functions<binned_functions<float, V>>::find(simd)),
         cut_(std::move(cut)),
-        a_(to_binned(a, {cut_.first_row.begin(), cut_.first_row.end()},
-                     cut_into_panels(cut_, a.nnz(), sizeof(V), a.cols), long_rows(cut_), run_in_team)),
+        a_(to_binned(a, cut_into_bins(cut_, a.nnz(), a.cols), run_in_team)),
         piece_sums_(cut_.pieces.size()) {
     offset longest = 0;
     for (index p = 0; p < a_.panels(); ++p) longest = std::max(longest, panel_begin(p + 1) - panel_begin(p));
@@ -149,22 +153,25 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     out.bytes += products_.size() * sizeof(V);
     return out;
   }
-  /// x is read once for each panel; the products are written and read.
+  /// The products are written and read. (That x is read once for each panel does not count: it grows
+  /// otherwise than a matrix does, and is read in pieces from the last cache.)
   std::uint64_t traffic() const override {
-    const auto x_bytes = static_cast<std::uint64_t>(a_.cols) * sizeof(V);
-    return prepared_matrix<V>::traffic() + (static_cast<std::uint64_t>(a_.panels()) - 1) * x_bytes +
+    return prepared_matrix<V>::traffic() +
            2 * static_cast<std::uint64_t>(a_.segment_begin.back()) * sizeof(V);
   }
 
  private:
-  static std::vector<index> long_rows(const chunking& cut) {
-    std::vector<index> out;
-    for (const chunking::piece& piece : cut.pieces)
-      if (out.empty() || out.back() != piece.row) out.push_back(piece.row);
-    return out;
-  }
   offset panel_begin(index panel) const {
     return a_.segment_begin[offset{a_.panel_bin[panel]} * a_.blocks()];
+  }
+
+  /// Where the row numbers of a bin begin.
+  offset bin_begin(index bin) const {
+    if (a_.blocks() == 0) return 0;
+    if (bin == a_.bins()) return a_.segment_begin.back();
+    const auto panel =
+        std::upper_bound(a_.panel_bin.begin(), a_.panel_bin.end(), bin) - a_.panel_bin.begin() - 1;
+    return a_.segment_row[a_.segment(static_cast<index>(panel), 0, bin)];
   }
 
   void run(V alpha, const V* x, V beta, V* y, stream) const override {
@@ -210,12 +217,11 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
                  bins = a_.panel_bin[panel + 1] - a_.panel_bin[panel];
     const offset count = bins * a_.blocks();
     const share mine = cost_share({a_.segment_begin.data() + first, static_cast<std::size_t>(count) + 1});
-    for (offset s = mine.begin; s < mine.end;) {
-      const offset block = s / bins, end = std::min(mine.end, (block + 1) * bins);  // of one block
-      const offset from = a_.segment_begin[first + s], entries = a_.segment_begin[first + end] - from;
-      multiply_entries(from, entries, x + block * a_.block_cols,
-                       products_.data() + (from - panel_begin(panel)));
-      s = end;
+    for (offset s = mine.begin; s < mine.end; ++s) {
+      const offset from = a_.segment_begin[first + s], entries = a_.segment_begin[first + s + 1] - from;
+      if (entries > 0)
+        multiply_entries(from, entries, x + s / bins * a_.block_cols,
+                         products_.data() + (a_.segment_row[first + s] - panel_begin(panel)));
     }
   }
 
@@ -237,11 +243,9 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
       alignas(64) V sums[sum_ways * most_bin_rows];
       const index rows = a_.bin_row[bin + 1] - a_.bin_row[bin];
       std::fill_n(sums, sum_ways * rows, V{0});
-      for (index block = 0; block < a_.blocks(); ++block) {
-        const offset segment = a_.segment(panel, block, bin), begin = a_.segment_begin[segment];
-        full_.add(a_.row.data() + begin, products_.data() + (begin - panel_begin(panel)),
-                  a_.segment_begin[segment + 1] - begin, sums);
-      }
+      const offset begin = bin_begin(bin);
+      full_.add(a_.row.data() + begin, products_.data() + (begin - panel_begin(panel)),
+                bin_begin(bin + 1) - begin, sums);
       for (index i = 0; i < rows; ++i)
         sums[i] =
             (sums[sum_ways * i] + sums[sum_ways * i + 1]) + (sums[sum_ways * i + 2] + sums[sum_ways * i + 3]);

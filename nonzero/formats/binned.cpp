@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -11,12 +12,12 @@ namespace {
 /// A segment costs about as much as this many entries, in memory and in time.
 constexpr offset entries_per_segment = 16;
 
-template <class V> void require_dense_segments(const csr<V>& a, offset segments) {
+template <class V> void require_dense_segments(const csr<V>& a, offset segments, index block_cols) {
   if (segments > 4096 && segments > a.nnz() / entries_per_segment)
     throw unsupported(
         fmt::format("binned: {} entries would lie in {} segments of a block of {} columns and a bin "
                     "of rows; use another format",
-                    a.nnz(), segments, binned<V>::block_cols));
+                    a.nnz(), segments, block_cols));
 }
 
 /// How the values of a matrix can be held, found bin by bin.
@@ -43,14 +44,23 @@ packed_values common_values(const csr<V>& a, std::span<const index> bin_row,
 /// Turns the counts of segments, counted per bin, into where they begin.
 template <class V> void count_to_begin(const array<index>& count, binned<V>& out) {
   const index blocks = out.blocks();
-  offset next = 0;
-  out.segment_begin.resize(static_cast<std::size_t>(offset{blocks} * out.bins() + 1));
-  for (index p = 0; p < out.panels(); ++p)
+  const auto segments = static_cast<std::size_t>(offset{blocks} * out.bins());
+  offset next = 0, next_row = 0;
+  out.segment_begin.resize(segments + 1);
+  out.segment_row.resize(segments);
+  for (index p = 0; p < out.panels(); ++p) {
+    const index first = out.panel_bin[p], last = out.panel_bin[p + 1];
     for (index c = 0; c < blocks; ++c)
-      for (index b = out.panel_bin[p]; b < out.panel_bin[p + 1]; ++b) {
+      for (index b = first; b < last; ++b) {
         out.segment_begin[out.segment(p, c, b)] = next;
         next += count[offset{b} * blocks + c];
       }
+    for (index b = first; b < last; ++b)
+      for (index c = 0; c < blocks; ++c) {
+        out.segment_row[out.segment(p, c, b)] = next_row;
+        next_row += count[offset{b} * blocks + c];
+      }
+  }
   out.segment_begin.back() = next;
 }
 
@@ -68,9 +78,15 @@ template <class V> csr<V> rows_of(const csr<V>& a, std::span<const index> rows) 
 
 /// Distributes the entries of one bin to its segments.
 template <class V> void fill_bin(const csr<V>& a, index panel, index bin, binned<V>& out) {
-  std::vector<offset> next(static_cast<std::size_t>(out.blocks()));
-  for (index c = 0; c < out.blocks(); ++c)
-    next[static_cast<std::size_t>(c)] = out.segment_begin[out.segment(panel, c, bin)];
+  struct places {
+    offset entry, row;
+  };
+  std::vector<places> next(static_cast<std::size_t>(out.blocks()));
+  for (index c = 0; c < out.blocks(); ++c) {
+    const offset segment = out.segment(panel, c, bin);
+    next[static_cast<std::size_t>(c)] = {out.segment_begin[segment], out.segment_row[segment]};
+  }
+  const int shift = std::countr_zero(static_cast<std::uint32_t>(out.block_cols));
   auto apart = std::lower_bound(out.long_row.begin(), out.long_row.end(), out.bin_row[bin]);
   for (index i = out.bin_row[bin]; i < out.bin_row[bin + 1]; ++i) {
     if (apart != out.long_row.end() && *apart == i) {
@@ -79,9 +95,10 @@ template <class V> void fill_bin(const csr<V>& a, index panel, index bin, binned
     }
     for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
       const auto col = static_cast<std::uint32_t>(a.col[k]);
-      const offset to = next[col / binned<V>::block_cols]++;
-      out.col[to] = static_cast<std::uint16_t>(col % binned<V>::block_cols);
-      out.row[to] = static_cast<std::uint16_t>(i - out.bin_row[bin]);
+      places& here = next[col >> shift];
+      const offset to = here.entry++;
+      out.col[to] = static_cast<std::uint16_t>(col & (static_cast<std::uint32_t>(out.block_cols) - 1));
+      out.row[here.row++] = static_cast<std::uint16_t>(i - out.bin_row[bin]);
       if (out.values == packed_values::full)
         out.val[to] = a.val[k];
       else if (out.values == packed_values::single)
@@ -99,28 +116,28 @@ std::vector<index> panel_of_bins(std::span<const index> panel_bin) {
 
 }  // namespace
 
-template <class V>
-binned<V> to_binned(const csr<V>& a, std::vector<index> bin_row, std::vector<index> panel_bin,
-                    std::vector<index> long_row, const for_each_runner& for_each) {
+template <class V> binned<V> to_binned(const csr<V>& a, binned_cut cut, const for_each_runner& for_each) {
   binned<V> out;
   out.rows = a.rows;
   out.cols = a.cols;
-  out.bin_row = std::move(bin_row);
-  out.panel_bin = std::move(panel_bin);
-  out.long_row = std::move(long_row);
+  out.block_cols = cut.block_cols;
+  out.bin_row = std::move(cut.bin_row);
+  out.panel_bin = std::move(cut.panel_bin);
+  out.long_row = std::move(cut.long_row);
   const index blocks = out.blocks(), bins = out.bins();
-  require_dense_segments(a, offset{blocks} * bins);
+  require_dense_segments(a, offset{blocks} * bins, out.block_cols);
+  const int shift = std::countr_zero(static_cast<std::uint32_t>(out.block_cols));
   array<index> count(static_cast<std::size_t>(offset{blocks} * bins));
   for_each(bins, [&](offset bin) {
     index* mine = count.data() + bin * blocks;
     std::fill_n(mine, blocks, 0);
     const auto b = static_cast<std::size_t>(bin);
     for (offset k = a.row_begin[out.bin_row[b]]; k < a.row_begin[out.bin_row[b + 1]]; ++k)
-      ++mine[static_cast<std::uint32_t>(a.col[k]) / binned<V>::block_cols];
+      ++mine[static_cast<std::uint32_t>(a.col[k]) >> shift];
     for (auto i = std::lower_bound(out.long_row.begin(), out.long_row.end(), out.bin_row[b]);
          i != out.long_row.end() && *i < out.bin_row[b + 1]; ++i)
       for (offset k = a.row_begin[*i]; k < a.row_begin[*i + 1]; ++k)
-        --mine[static_cast<std::uint32_t>(a.col[k]) / binned<V>::block_cols];
+        --mine[static_cast<std::uint32_t>(a.col[k]) >> shift];
   });
   count_to_begin(count, out);
   const auto entries = static_cast<std::size_t>(out.segment_begin.back());
@@ -140,13 +157,9 @@ binned<V> to_binned(const csr<V>& a, std::vector<index> bin_row, std::vector<ind
 
 namespace {
 
-struct equal_bins {
-  std::vector<index> bin_row, panel_bin;
-};
-
-equal_bins cut_equally(index rows) {
+binned_cut cut_equally(index rows) {
   constexpr index bin_rows = 4096, panels = 8;
-  equal_bins out{{0}, {0}};
+  binned_cut out{.bin_row = {0}, .panel_bin = {0}, .long_row = {}};
   for (offset row = 0; row < rows; row += bin_rows)
     out.bin_row.push_back(static_cast<index>(std::min<offset>(rows, row + bin_rows)));
   const auto bins = static_cast<offset>(out.bin_row.size()) - 1;
@@ -160,8 +173,7 @@ equal_bins cut_equally(index rows) {
 }  // namespace
 
 template <class V> binned<V> to_binned(const csr<V>& a) {
-  equal_bins cut = cut_equally(a.rows);
-  return to_binned(a, std::move(cut.bin_row), std::move(cut.panel_bin), {}, run_in_order);
+  return to_binned(a, cut_equally(a.rows), run_in_order);
 }
 
 template <class V> csr<V> to_csr(const binned<V>& a) {
@@ -181,32 +193,29 @@ template <class V> csr<V> to_csr(const binned<V>& a) {
 
 template <class V> footprint footprint_of(const binned<V>& a) {
   return {(a.bin_row.size() + a.panel_bin.size() + a.long_row.size()) * sizeof(index) +
-              a.segment_begin.size() * sizeof(offset) + (a.col.size() + a.row.size()) * 2 +
-              a.val.size() * sizeof(V) + a.single_val.size() * sizeof(float) +
-              footprint_of(a.long_rows).bytes,
+              (a.segment_begin.size() + a.segment_row.size()) * sizeof(offset) +
+              (a.col.size() + a.row.size()) * 2 + a.val.size() * sizeof(V) +
+              a.single_val.size() * sizeof(float) + footprint_of(a.long_rows).bytes,
           0};
 }
 
 template <class V> footprint binned_footprint(const csr<V>& a) {
-  const equal_bins cut = cut_equally(a.rows);
+  const binned_cut cut = cut_equally(a.rows);
   const auto entries = static_cast<std::uint64_t>(a.nnz());
-  const std::uint64_t blocks =
-      (static_cast<std::uint64_t>(a.cols) + binned<V>::block_cols - 1) / binned<V>::block_cols;
+  const std::uint64_t blocks = (static_cast<std::uint64_t>(a.cols) + cut.block_cols - 1) / cut.block_cols;
   const packed_values kind =
       entries == 0 ? packed_values::full : common_values<V>(a, cut.bin_row, run_in_order);
   const std::uint64_t value_bytes = kind == packed_values::one      ? sizeof(V)
                                     : kind == packed_values::single ? entries * sizeof(float)
                                                                     : entries * sizeof(V);
   return {(cut.bin_row.size() + cut.panel_bin.size()) * sizeof(index) +
-              (blocks * (cut.bin_row.size() - 1) + 1) * sizeof(offset) + entries * 4 + value_bytes +
+              (2 * blocks * (cut.bin_row.size() - 1) + 1) * sizeof(offset) + entries * 4 + value_bytes +
               sizeof(offset),
           0};
 }
 
-template binned<float> to_binned(const csr<float>&, std::vector<index>, std::vector<index>,
-                                 std::vector<index>, const for_each_runner&);
-template binned<double> to_binned(const csr<double>&, std::vector<index>, std::vector<index>,
-                                  std::vector<index>, const for_each_runner&);
+template binned<float> to_binned(const csr<float>&, binned_cut, const for_each_runner&);
+template binned<double> to_binned(const csr<double>&, binned_cut, const for_each_runner&);
 template binned<float> to_binned(const csr<float>&);
 template binned<double> to_binned(const csr<double>&);
 template csr<float> to_csr(const binned<float>&);

@@ -9,18 +9,22 @@
 namespace nz {
 
 /// Binned: entries sorted by blocks of columns and bins of rows, so that a kernel meets only a piece of x,
-/// and then only a piece of y, that a near cache holds. Bins are grouped in panels, and a panel's entries lie
-/// together: block of columns by block of columns, in each bin by bin, in each row by row. (Block, bin) is a
-/// segment. Rows as long as a bin's share are kept apart, as they are.
+/// and then only a piece of y, that a near cache holds. (Block, bin) is a segment; its entries are in the
+/// order of rows. Bins are grouped in panels, one after the other. Within a panel, columns and values lie
+/// block by block and in each bin by bin, for who multiplies; row numbers lie bin by bin and in each block by
+/// block, for who adds up. Rows as long as a bin's share are kept apart, as they are.
 template <class V> struct binned {
-  static constexpr index block_cols = 1 << 16;  // so that 16 bits hold a column of a block
+  static constexpr index most_block_cols = 1 << 16;  // so that 16 bits hold a column of a block
   index rows = 0, cols = 0;
+  index block_cols = most_block_cols;  // a power of two
   std::vector<index> bin_row{
       0};  // bins+1 long; bin b holds the rows [bin_row[b], bin_row[b+1]), at most 65,536
   std::vector<index> panel_bin{0};  // panels+1 long; panel p holds the bins [panel_bin[p], panel_bin[p+1])
-  array<offset> segment_begin{0};   // blocks*bins+1 long; never falls; in the order of the entries
-  array<std::uint16_t> col;         // from the first column of the block
-  array<std::uint16_t> row;         // from the first row of the bin; never falls within a segment
+  array<offset> segment_begin{
+      0};                     // blocks*bins+1 long; never falls; where a segment's columns and values are
+  array<offset> segment_row;  // blocks*bins long; where its row numbers are
+  array<std::uint16_t> col;   // from the first column of the block
+  array<std::uint16_t> row;   // from the first row of the bin; never falls within a segment
   packed_values values = packed_values::full;
   array<V> val;                 // one: a single one
   array<float> single_val;      // where values are single
@@ -30,20 +34,24 @@ template <class V> struct binned {
   index blocks() const { return static_cast<index>((offset{cols} + block_cols - 1) / block_cols); }
   index bins() const { return static_cast<index>(bin_row.size()) - 1; }
   index panels() const { return static_cast<index>(panel_bin.size()) - 1; }
-  /// The number of segment (block, bin) of a panel: its entries are [segment_begin[this],
-  /// segment_begin[this + 1]).
+  /// The number of segment (block, bin) of a panel: its columns and values are at [segment_begin[this],
+  /// segment_begin[this + 1]), its row numbers from segment_row[this] on.
   offset segment(index panel, index block, index bin) const {
     const offset first = panel_bin[panel], high = panel_bin[panel + 1] - first;
     return first * blocks() + block * high + (bin - first);
   }
 };
 
-/// The rows of bin b are [bin_row[b], bin_row[b+1]); those of `long_row` are kept apart. Bins are converted
+/// Where to cut a matrix.
+struct binned_cut {
+  index block_cols = binned<double>::most_block_cols;
+  std::vector<index> bin_row, panel_bin, long_row;
+};
+
+/// The rows of `long_row` are kept apart. Bins are converted
 /// by `for_each`, independently of each other, in two passes over the matrix. Throws `unsupported` where
 /// there would be so many segments that most hold next to nothing.
-template <class V>
-binned<V> to_binned(const csr<V>& a, std::vector<index> bin_row, std::vector<index> panel_bin,
-                    std::vector<index> long_row, const for_each_runner& for_each);
+template <class V> binned<V> to_binned(const csr<V>& a, binned_cut cut, const for_each_runner& for_each);
 /// The same with bins of 4,096 rows, eight panels, and no row kept apart, one after the other.
 template <class V> binned<V> to_binned(const csr<V>& a);
 /// Entries of a row come in the order of their blocks of columns: sorted rows stay as they are.
@@ -64,7 +72,8 @@ template <class V, class Body> void for_each_entry(const binned<V>& a, Body body
       for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b) {
         const offset segment = a.segment(p, c, b);
         for (offset k = a.segment_begin[segment]; k < a.segment_begin[segment + 1]; ++k)
-          body(a.bin_row[b] + a.row[k], c * binned<V>::block_cols + a.col[k], value(k));
+          body(a.bin_row[b] + a.row[a.segment_row[segment] + (k - a.segment_begin[segment])],
+               c * a.block_cols + a.col[k], value(k));
       }
   for (index i = 0; i < a.long_rows.rows; ++i)
     for (offset k = a.long_rows.row_begin[i]; k < a.long_rows.row_begin[i + 1]; ++k)

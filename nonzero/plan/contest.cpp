@@ -20,7 +20,7 @@ using clock = std::chrono::steady_clock;
 constexpr double least_gain = 0.03;
 /// A kernel that does not gather writes as well as it reads, in two passes: how much longer than reading the
 /// same bytes that takes. Only a contest tells; it should not be entered for too little.
-constexpr double two_pass_slowdown = 1.75;
+constexpr double two_pass_slowdown = 2.5;
 /// The share of all the time to come that may go into looking at samples.
 constexpr double sampling_share = 0.05;
 constexpr int most_conversions = 3;

@@ -30,6 +30,11 @@ constexpr kernel_row without_gathers(kernel_row of) {
   return of;
 }
 
+constexpr kernel_row to_compare_with(kernel_row of) {
+  of.is_candidate = false;
+  return of;
+}
+
 constexpr auto csr_balanced = []<class A, class V>(const auto& a, const auto& options) {
   return cpu::prepare_csr_balanced<A, V>(a, options);
 };
@@ -70,11 +75,12 @@ constexpr kernel_row table[] = {
     without_gathers(row<binned_two_pass>("binned_two_pass", "binned",
                                          "products by blocks of columns, then sums by bins of rows")),
     row<sell_slices>("sell_slices", "sell", "a slice of eight rows at a time; rows sorted within a chunk"),
-    row<ell_blocks>("ell_blocks", "ell", "eight rows at a time, column by column"),
-    row<jds_balanced>("jds_balanced", "jds", "csr_balanced over the rows sorted by length"),
-    row<tjds_blocks>("tjds_blocks", "tjds", "eight sorted rows at a time, diagonal by diagonal"),
-    row<coo_runs>("coo_runs", "coo", "each run of a row's entries summed at once"),
-    row<hyb_blocks>("hyb_blocks", "hyb", "ell_blocks, then coo_runs, chunk by chunk"),
+    to_compare_with(row<ell_blocks>("ell_blocks", "ell", "eight rows at a time, column by column")),
+    to_compare_with(row<jds_balanced>("jds_balanced", "jds", "csr_balanced over the rows sorted by length")),
+    to_compare_with(
+        row<tjds_blocks>("tjds_blocks", "tjds", "eight sorted rows at a time, diagonal by diagonal")),
+    to_compare_with(row<coo_runs>("coo_runs", "coo", "each run of a row's entries summed at once")),
+    to_compare_with(row<hyb_blocks>("hyb_blocks", "hyb", "ell_blocks, then coo_runs, chunk by chunk")),
 };
 
 }  // namespace

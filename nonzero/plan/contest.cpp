@@ -20,7 +20,7 @@ using clock = std::chrono::steady_clock;
 constexpr double least_gain = 0.03;
 /// A kernel that does not gather writes as well as it reads, in two passes: how much longer than reading the
 /// same bytes that takes. Only a contest tells; it should not be entered for too little.
-constexpr double two_pass_slowdown = 2.5;
+constexpr double two_pass_slowdown = 2;
 /// The share of all the time to come that may go into looking at samples.
 constexpr double sampling_share = 0.05;
 constexpr int most_conversions = 3;
@@ -143,7 +143,10 @@ template <class V> void contest<V>::predict(const kernel_row& kernel) {
     out.predicted_bytes = static_cast<std::uint64_t>(seen.bytes);
     out.predicted_seconds = seen.seconds;
     out.predicted_conversion = seen.conversion;
-    if (seen.bytes > terms_.memory_budget) out.verdict = "would not fit the memory budget";
+    // What a sample needs between two passes says little of the whole; that is looked at once it is
+    // converted.
+    if (seen.bytes > terms_.memory_budget && !kernel.is_gather_free)
+      out.verdict = "would not fit the memory budget";
   } catch (const unsupported& e) {
     out.verdict = fmt::format("refused a sample of the rows: {}", e.what());
   }
@@ -154,7 +157,7 @@ template <class V> void contest<V>::predict_all() {
   const double allowed = sampling_share * static_cast<double>(terms_.multiplies) * csr_seconds_;
   candidates_.reserve(1 + cpu_kernels().size());  // best_candidate_ points into it
   for (const kernel_row& kernel : cpu_kernels()) {
-    if (kernel.name == fallback_kernel || kernel.is_peer) continue;
+    if (kernel.name == fallback_kernel || !kernel.is_candidate) continue;
     if (seconds_since(start) < allowed || csr_bytes_ > terms_.memory_budget) {
       predict(kernel);
     } else {

@@ -208,7 +208,7 @@ packed<V> to_packed(const csr<V>& a, std::span<const index> first_row, const for
   packed<V> out;
   out.rows = a.rows;
   out.cols = a.cols;
-  out.slices.resize(slices + 1);
+  out.slices = std::vector<packed_slice>(slices + 1);
   make_room(out, at.back());
   for_each(static_cast<offset>(slices), [&](offset s) {
     const auto slice = static_cast<std::size_t>(s);

@@ -34,8 +34,8 @@ class recipe {
 
   csr<double> follow() {
     const unsigned wide = byte();
-    a_.cols = static_cast<index>(1 + number() % 2000 + (wide % 8 == 7 ? 65536 * (wide / 8 % 4) : 0));
-    while (bytes_ != end_ && a_.rows < 3000 && a_.nnz() < 30000) add_rows();
+    a_.cols = static_cast<index>(1 + number() % 2000 + (wide % 16 == 15 ? 65536 * (wide / 16 % 3) : 0));
+    while (bytes_ != end_ && a_.rows < 1500 && a_.nnz() < 10000) add_rows();
     return a_;
   }
   unsigned byte() { return bytes_ == end_ ? 0 : *bytes_++; }
@@ -93,7 +93,7 @@ class recipe {
         for (unsigned left = byte() % 40; left > 0; --left) end_row();
         return;
       default:  // a long row
-        for (unsigned col = byte(), step = byte(), left = number() % 12000; left > 0; --left, col += step)
+        for (unsigned col = byte(), step = byte(), left = number() % 9000; left > 0; --left, col += step)
           put(col, value(left % 100));
         return end_row();
     }

@@ -147,9 +147,9 @@ void validate_segment(const binned<V>& a, index block, index bin, offset segment
     if (k > begin && a.row[k] < a.row[k - 1])
       throw shape_error(
           fmt::format("binned: row falls from {} to {} at position {}", a.row[k - 1], a.row[k], k));
-    if (is_long[static_cast<std::size_t>(first + a.row[k])])
-      throw shape_error(
-          fmt::format("binned: row {} is a long row, but has an entry at {}", first + a.row[k], k));
+    const index row = first + a.row[k];
+    if (is_long[static_cast<std::size_t>(row)])
+      throw shape_error(fmt::format("binned: row {} is a long row, but has an entry at {}", row, k));
   }
 }
 

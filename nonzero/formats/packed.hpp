@@ -127,9 +127,11 @@ template <class V, class Body> void for_each_entry(const packed<V>& a, Body body
     for (offset r = a.slices[s].rest; r < a.slices[s + 1].rest; ++r) is_rest[a.rest_row[r]] = 1;
     for (offset r = a.slices[s].run; r < a.slices[s + 1].run; ++r) {
       const packed_run& run = a.runs[static_cast<std::size_t>(r)];
-      for (index i = 0; i < run.rows; ++i)
-        for (index k = 0; k < run.width && !is_rest[static_cast<std::size_t>(run.first_row - first + i)]; ++k)
-          body(run.first_row + i, run.first_row + i + a.diagonal[run.diagonal + k], run_value(a, run, k, i));
+      for (index i = 0; i < run.rows; ++i) {
+        const index row = run.first_row + i, local = row - first;
+        for (index k = 0; k < run.width && !is_rest[static_cast<std::size_t>(local)]; ++k)
+          body(row, row + a.diagonal[run.diagonal + k], run_value(a, run, k, i));
+      }
     }
     for_each_rest_entry(a, s, [&](index local, index col, V val) { body(first + local, col, val); });
   }

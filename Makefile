@@ -70,7 +70,7 @@ sanitize: dependencies $(venv) ## run all tests under AddressSanitizer and Undef
 	@$(call build,sanitize)
 	@ctest --preset sanitize -j$(JOBS) --progress
 
-fuzz: dependencies-checks ## fuzz each reader for FUZZ_SECONDS (60)
+fuzz: dependencies-checks ## fuzz each reader, and the kernels, for FUZZ_SECONDS (60)
 	@$(call configure,fuzz)
 	@$(call build,fuzz)
 	@.ci/fuzz $(FUZZ_SECONDS) $(JOBS)

@@ -6,7 +6,8 @@
 namespace nz::cpu {
 
 chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size) {
-  const auto [most_rows, most_cost, block_rows] = size;
+  const index most_rows = size.most_rows, block_rows = size.block_rows;
+  const offset most_cost = size.cost;
   const auto rows = static_cast<index>(row_begin.size()) - 1;
   const offset per_row = most_cost / most_rows;
   const auto cost = [&](index row) { return row_begin[row] + per_row * row; };

@@ -65,11 +65,18 @@ void find_sums(const offset* row_begin, const index* col, const A* val, index ro
         NONZERO_EQUAL_ROWS(5)
         NONZERO_EQUAL_ROWS(6)
         NONZERO_EQUAL_ROWS(7)
-        NONZERO_EQUAL_ROWS(8) NONZERO_EQUAL_ROWS(9) NONZERO_EQUAL_ROWS(10) NONZERO_EQUAL_ROWS(11)
-            NONZERO_EQUAL_ROWS(12) NONZERO_EQUAL_ROWS(13) NONZERO_EQUAL_ROWS(14) NONZERO_EQUAL_ROWS(15)
-                NONZERO_EQUAL_ROWS(16)
+        NONZERO_EQUAL_ROWS(8)
+        NONZERO_EQUAL_ROWS(9)
+        NONZERO_EQUAL_ROWS(10)
+        NONZERO_EQUAL_ROWS(11)
+        NONZERO_EQUAL_ROWS(12)
+        NONZERO_EQUAL_ROWS(13)
+        NONZERO_EQUAL_ROWS(14)
+        NONZERO_EQUAL_ROWS(15)
+        NONZERO_EQUAL_ROWS(16)
 #undef NONZERO_EQUAL_ROWS
-                    default : sums[i++] = find_sum(col + begin, val + begin, length, x);
+      default:
+        sums[i++] = find_sum(col + begin, val + begin, length, x);
     }
   }
 }

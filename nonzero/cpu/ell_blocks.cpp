@@ -51,11 +51,12 @@ HWY_NOINLINE void add_panel(offset width, strided_places at, const index* col, c
 }
 
 template <class A, class V>
-void find_sums(const index* col, const A* val, offset stride, offset width, index rows, const V* x, V* sums) {
+void find_sums(const index* col, const A* val, offset stride, offset width, index first, index rows,
+               const V* x, V* sums) {
   for (index i = 0; i < rows; ++i) sums[i] = 0;
   for (offset k = 0; k < width; k += panel_columns)
-    add_panel(width - k < panel_columns ? width - k : panel_columns, strided_places{k * stride, stride}, col,
-              val, rows, x, sums);
+    add_panel(width - k < panel_columns ? width - k : panel_columns,
+              strided_places{k * stride + first, stride}, col, val, rows, x, sums);
 }
 
 const compiled_functions<ell_functions<float, float>>::entry floats(HWY_TARGET, {find_sums});
@@ -81,7 +82,7 @@ template <class A, class V> class ell_blocks final : public chunked_matrix<V> {
  private:
   void find_sums(index chunk, const V* x, V* sums) const override {
     const index first = this->cut().first_row[chunk], last = this->cut().first_row[chunk + 1];
-    blocks_.find_sums(a_.col.data() + first, a_.val.data() + first, a_.rows, a_.width, last - first, x, sums);
+    blocks_.find_sums(a_.col.data(), a_.val.data(), a_.rows, a_.width, first, last - first, x, sums);
   }
   V find_piece_sum(const chunking::piece& piece, const V* x) const override {
     return find_ell_sum(a_, piece.row, piece.begin, piece.end, x);

@@ -6,9 +6,9 @@ namespace nz::cpu {
 
 /// What ell_blocks.cpp compiles for each instruction set, for hyb too.
 template <class A, class V> struct ell_functions {
-  /// col and val from the first row's first place on; entry k of row i is `stride` * k + i further.
-  void (*find_sums)(const index* col, const A* val, offset stride, offset width, index rows, const V* x,
-                    V* sums);
+  /// Of `rows` rows from `first` on; entry k of row i is at `stride` * k + i.
+  void (*find_sums)(const index* col, const A* val, offset stride, offset width, index first, index rows,
+                    const V* x, V* sums);
 };
 
 /// The sum over the entries [begin, end) of a row.

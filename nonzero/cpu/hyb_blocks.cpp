@@ -30,7 +30,7 @@ template <class A, class V> class hyb_blocks final : public chunked_matrix<V> {
   void find_sums(index chunk, const V* x, V* sums) const override {
     const index first = this->cut().first_row[chunk], last = this->cut().first_row[chunk + 1];
     const ell<A>& regular = a_.regular;
-    blocks_.find_sums(regular.col.data() + first, regular.val.data() + first, regular.rows, regular.width,
+    blocks_.find_sums(regular.col.data(), regular.val.data(), regular.rows, regular.width, first,
                       last - first, x, sums);
     const offset begin = rest_begin_[chunk];
     runs_.add_sums(a_.rest.row.data() + begin, a_.rest.col.data() + begin, a_.rest.val.data() + begin,

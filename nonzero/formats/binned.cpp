@@ -5,6 +5,7 @@
 
 #include <nonzero/formats/binned.hpp>
 #include <nonzero/formats/exact_internal.hpp>
+#include <nonzero/formats/invariants_internal.hpp>
 
 namespace nz {
 namespace {
@@ -114,7 +115,98 @@ std::vector<index> panel_of_bins(std::span<const index> panel_bin) {
   return out;
 }
 
+/// From 0 to `end`, rising by at most `step`.
+void require_rising(std::string_view array, std::span<const index> values, offset end, offset step) {
+  if (values.empty() || values.front() != 0 || values.back() != end)
+    throw shape_error(fmt::format("binned: {} does not go from 0 to {}", array, end));
+  for (std::size_t i = 1; i < values.size(); ++i)
+    if (values[i] <= values[i - 1] || offset{values[i]} - values[i - 1] > step)
+      throw shape_error(
+          fmt::format("binned: {} goes from {} to {} at position {}: not up, or by more than {}", array,
+                      values[i - 1], values[i], i, step));
+}
+
+template <class V> void validate_values(const binned<V>& a, offset entries) {
+  if (a.values > packed_values::full) throw shape_error("binned: values are held in no known way");
+  const bool are_full = a.values == packed_values::full, is_one = a.values == packed_values::one;
+  invariants::length_is("binned", "val", a.val.size(), are_full ? entries : is_one ? 1 : 0);
+  invariants::length_is("binned", "single_val", a.single_val.size(), are_full || is_one ? 0 : entries);
+}
+
+/// Returns which rows are kept apart.
+template <class V> std::vector<bool> validate_long_rows(const binned<V>& a) {
+  validate(a.long_rows);
+  invariants::length_is("binned", "long_row", a.long_row.size(), a.long_rows.rows);
+  if (a.long_rows.cols != a.cols)
+    throw shape_error(fmt::format("binned: has {} columns, but its long rows {}", a.cols, a.long_rows.cols));
+  invariants::within("binned", "long_row", a.long_row, a.rows);
+  std::vector<bool> is_long(static_cast<std::size_t>(a.rows));
+  for (std::size_t i = 0; i < a.long_row.size(); ++i) {
+    if (i > 0 && a.long_row[i] <= a.long_row[i - 1])
+      throw shape_error(fmt::format("binned: long_row does not rise from {} to {} at position {}",
+                                    a.long_row[i - 1], a.long_row[i], i));
+    is_long[static_cast<std::size_t>(a.long_row[i])] = true;
+  }
+  return is_long;
+}
+
+template <class V>
+void validate_segment(const binned<V>& a, index block, index bin, offset segment,
+                      const std::vector<bool>& is_long) {
+  const offset begin = a.segment_begin[segment], end = a.segment_begin[segment + 1];
+  const offset cols = a.cols - offset{block} * a.block_cols;
+  const index first = a.bin_row[bin], rows = a.bin_row[bin + 1] - first;
+  for (offset k = begin, r = a.segment_row[segment]; k < end; ++k, ++r) {
+    if (a.col[k] >= cols)
+      throw shape_error(fmt::format("binned: col[{}] is {}, outside 0 to {}", k, a.col[k], cols - 1));
+    if (a.row[r] >= rows)
+      throw shape_error(fmt::format("binned: row[{}] is {}, outside 0 to {}", r, a.row[r], rows - 1));
+    if (k > begin && a.row[r] < a.row[r - 1])
+      throw shape_error(
+          fmt::format("binned: row falls from {} to {} at position {}", a.row[r - 1], a.row[r], r));
+    const index row = first + a.row[r];
+    if (is_long[static_cast<std::size_t>(row)])
+      throw shape_error(fmt::format("binned: row {} is a long row, but has an entry at {}", row, r));
+  }
+}
+
+/// Row numbers lie where the other order of the same segments puts them.
+template <class V> void validate_segment_rows(const binned<V>& a) {
+  invariants::length_is("binned", "segment_row", a.segment_row.size(), offset{a.blocks()} * a.bins());
+  offset next = 0;
+  for (index p = 0; p < a.panels(); ++p)
+    for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b)
+      for (index c = 0; c < a.blocks(); ++c) {
+        const offset segment = a.segment(p, c, b);
+        if (a.segment_row[segment] != next)
+          throw shape_error(
+              fmt::format("binned: segment_row[{}] is {}, not {}", segment, a.segment_row[segment], next));
+        next += a.segment_begin[segment + 1] - a.segment_begin[segment];
+      }
+}
+
 }  // namespace
+
+template <class V> void validate(const binned<V>& a) {
+  invariants::sizes_are_not_negative("binned", a.rows, a.cols);
+  if (a.block_cols < 1 || a.block_cols > a.most_block_cols ||
+      !std::has_single_bit(static_cast<std::uint32_t>(a.block_cols)))
+    throw shape_error(fmt::format("binned: block_cols is {}: no power of two from 1 to {}", a.block_cols,
+                                  a.most_block_cols));
+  require_rising("bin_row", a.bin_row, a.rows, binned<V>::most_bin_rows);
+  require_rising("panel_bin", a.panel_bin, a.bins(), a.bins());
+  invariants::length_is("binned", "segment_begin", a.segment_begin.size(), offset{a.blocks()} * a.bins() + 1);
+  const auto entries = static_cast<offset>(a.col.size());
+  invariants::begins_cover("binned", "segment_begin", a.segment_begin, entries);
+  invariants::length_is("binned", "row", a.row.size(), entries);
+  validate_segment_rows(a);
+  validate_values(a, entries);
+  const std::vector<bool> is_long = validate_long_rows(a);
+  for (index p = 0; p < a.panels(); ++p)
+    for (index c = 0; c < a.blocks(); ++c)
+      for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b)
+        validate_segment(a, c, b, a.segment(p, c, b), is_long);
+}
 
 template <class V> binned<V> to_binned(const csr<V>& a, binned_cut cut, const for_each_runner& for_each) {
   binned<V> out;
@@ -220,6 +312,8 @@ template binned<float> to_binned(const csr<float>&);
 template binned<double> to_binned(const csr<double>&);
 template csr<float> to_csr(const binned<float>&);
 template csr<double> to_csr(const binned<double>&);
+template void validate(const binned<float>&);
+template void validate(const binned<double>&);
 template footprint footprint_of(const binned<float>&);
 template footprint footprint_of(const binned<double>&);
 template footprint binned_footprint(const csr<float>&);

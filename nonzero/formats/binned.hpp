@@ -15,25 +15,28 @@ namespace nz {
 /// block, for who adds up. Rows as long as a bin's share are kept apart, as they are.
 template <class V> struct binned {
   static constexpr index most_block_cols = 1 << 16;  // so that 16 bits hold a column of a block
-  index rows = 0, cols = 0;
-  index block_cols = most_block_cols;  // a power of two
-  std::vector<index> bin_row{
-      0};  // bins+1 long; bin b holds the rows [bin_row[b], bin_row[b+1]), at most 65,536
-  std::vector<index> panel_bin{0};  // panels+1 long; panel p holds the bins [panel_bin[p], panel_bin[p+1])
-  array<offset> segment_begin{
-      0};                     // blocks*bins+1 long; never falls; where a segment's columns and values are
-  array<offset> segment_row;  // blocks*bins long; where its row numbers are
-  array<std::uint16_t> col;   // from the first column of the block
-  array<std::uint16_t> row;   // from the first row of the bin; never falls within a segment
+  static constexpr index most_bin_rows = 1 << 16;    // likewise
+  index rows = 0, cols = 0;                          // >= 0
+  index block_cols = most_block_cols;                // a power of two, at most most_block_cols
+  std::vector<index> bin_row{0};  // bins+1 long; from 0 to rows, rising by at most most_bin_rows; bin b holds
+                                  // the rows [bin_row[b], bin_row[b+1])
+  std::vector<index> panel_bin{0};  // panels+1 long; from 0 to bins, rising; panel p holds the bins
+                                    // [panel_bin[p], panel_bin[p+1])
+  array<offset> segment_begin{0};  // blocks*bins+1 long; starts at 0, never falls; in the order of `segment`;
+                                   // where a segment's columns and values are
+  array<offset> segment_row;       // blocks*bins long; where its row numbers are: in each panel one after the
+                                   // other, bin by bin and in each block by block
+  array<std::uint16_t> col;  // as long as segment_begin says; from the first column of the block; < cols
+  array<std::uint16_t> row;  // as long; from the first row of the bin, in it; never falls in a segment
   packed_values values = packed_values::full;
-  array<V> val;                 // one: a single one
-  array<float> single_val;      // where values are single
-  std::vector<index> long_row;  // rising; they have no entries above
-  csr<V> long_rows;             // as many rows as long_row, in its order
+  array<V> val;                 // full: as long; one: a single one; single: none
+  array<float> single_val;      // single: as long; else none
+  std::vector<index> long_row;  // rising; in the matrix; they have no entries above
+  csr<V> long_rows;             // as many rows as long_row, in its order; same cols
 
   index blocks() const { return static_cast<index>((offset{cols} + block_cols - 1) / block_cols); }
-  index bins() const { return static_cast<index>(bin_row.size()) - 1; }
-  index panels() const { return static_cast<index>(panel_bin.size()) - 1; }
+  index bins() const { return static_cast<index>(bin_row.size() - 1); }
+  index panels() const { return static_cast<index>(panel_bin.size() - 1); }
   /// The number of segment (block, bin) of a panel: its columns and values are at [segment_begin[this],
   /// segment_begin[this + 1]), its row numbers from segment_row[this] on.
   offset segment(index panel, index block, index bin) const {

@@ -21,11 +21,11 @@ enum class packed_values : std::uint8_t { one, single, full };
 /// what the run says does not apply: those are among the rest of the slice.
 struct packed_run {
   index first_row, rows;  // rows >= 1
-  index width;            // entries in each row
+  index width;            // entries in each row; >= 1
   packed_values values;
-  offset diagonal;  // its columns are row + diagonal[this + k], 0 <= k < width, in the matrix for all of its
-                    // rows
-  offset value;     // one: constant[this + k]; else see place_of
+  offset diagonal;  // its columns are row + diagonal[this + k], 0 <= k < width: in the matrix for all of its
+                    // rows, strangers too
+  offset value;     // one: constant[this + k]; else see place_of: width * rows elements
 
   static constexpr index block_rows = 16;
   /// Where the k-th value of its row i is, counted from its first: blocks of rows one after the other, each
@@ -39,10 +39,11 @@ struct packed_run {
 /// Consecutive rows: first the runs, then the rest, whose sums replace those of a run.
 struct packed_slice {
   index first_row;
-  index first_column;  // of the rest
+  index first_column;  // of the rest; >= 0
   packed_columns columns;
-  packed_values values;
-  offset run, rest, column, value;  // where they start, in the arrays of their kinds
+  packed_values values;  // of the rest: one only where it has entries
+  offset run, rest;      // its first in `runs`, and in rest_row and rest_length
+  offset column, value;  // of the rest, in the arrays of their kinds; one: the only element
 };
 
 /// Packed: rows in slices, each held in the fewest bytes that lose nothing. Rows that repeat the columns of
@@ -51,15 +52,20 @@ struct packed_slice {
 /// first: as many columns as the shortest of them has, column by column, then what is left of each row.
 template <class V> struct packed {
   static constexpr index group_rows = 8;
-  index rows = 0, cols = 0;
-  std::vector<packed_slice> slices;  // one more than there are; in the order of rows, from row 0 to the last
-  std::vector<packed_run> runs;      // in the order of rows, inside their slice, none in another
-  array<std::uint16_t> rest_row;     // row - first_row of its slice
-  array<index> rest_length;          // as long as rest_row; never grows within a slice
+  static constexpr index most_slice_rows = 1 << 16;  // so that 16 bits hold a row of a slice
+  index rows = 0, cols = 0;                          // >= 0
+  // One more than there are, of which only first_row, run and rest are used; those start at 0, never fall,
+  // and end at `rows` and at the lengths of `runs` and rest_row; a slice has at most most_slice_rows rows.
+  std::vector<packed_slice> slices = std::vector<packed_slice>(1);
+  std::vector<packed_run> runs;   // inside their slice, in the order of rows, none in two
+  array<std::uint16_t> rest_row;  // row - first_row of its slice; once each; all rows that are in no run
+  array<index> rest_length;       // as long as rest_row; >= 0; never grows within a slice
+  // In these, what belongs to a slice follows what belongs to the one before, in a slice its rest follows its
+  // runs, and nothing is between or behind them.
   array<index> diagonal;             // column - row
   array<V> constant;                 // the values of kind one
-  array<std::uint16_t> near_column;  // column - first_column of the slice
-  array<index> far_column;           // likewise
+  array<std::uint16_t> near_column;  // column - first_column of the slice, whose column is in the matrix
+  array<index> far_column;           // likewise; >= 0
   array<float> single_value;
   array<V> full_value;
 };
@@ -121,9 +127,11 @@ template <class V, class Body> void for_each_entry(const packed<V>& a, Body body
     for (offset r = a.slices[s].rest; r < a.slices[s + 1].rest; ++r) is_rest[a.rest_row[r]] = 1;
     for (offset r = a.slices[s].run; r < a.slices[s + 1].run; ++r) {
       const packed_run& run = a.runs[static_cast<std::size_t>(r)];
-      for (index i = 0; i < run.rows; ++i)
-        for (index k = 0; k < run.width && !is_rest[static_cast<std::size_t>(run.first_row - first + i)]; ++k)
-          body(run.first_row + i, run.first_row + i + a.diagonal[run.diagonal + k], run_value(a, run, k, i));
+      for (index i = 0; i < run.rows; ++i) {
+        const index row = run.first_row + i, local = row - first;
+        for (index k = 0; k < run.width && !is_rest[static_cast<std::size_t>(local)]; ++k)
+          body(row, row + a.diagonal[run.diagonal + k], run_value(a, run, k, i));
+      }
     }
     for_each_rest_entry(a, s, [&](index local, index col, V val) { body(first + local, col, val); });
   }

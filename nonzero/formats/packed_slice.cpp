@@ -122,11 +122,15 @@ template <class V> void draft_rest(const csr<V>& a, index first, packed_draft& o
   out.first_column = entries > 0 ? low : 0;
   out.columns = high - out.first_column <= std::numeric_limits<std::uint16_t>::max() ? packed_columns::near
                                                                                      : packed_columns::far;
-  out.values = is_one ? packed_values::one : are_single ? packed_values::single : packed_values::full;
+  // A kernel reads the one value before it knows whether there are entries.
+  out.values = entries == 0 ? packed_values::full
+               : is_one     ? packed_values::one
+               : are_single ? packed_values::single
+                            : packed_values::full;
   out.sizes.rest = static_cast<offset>(out.rest.size());
   (out.columns == packed_columns::near ? out.sizes.nears : out.sizes.fars) += entries;
   if (out.values == packed_values::one)
-    out.sizes.constants += entries > 0;
+    ++out.sizes.constants;
   else
     (out.values == packed_values::single ? out.sizes.singles : out.sizes.fulls) += entries;
 }

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <nonzero/cpu/kernels.hpp>
 #include <nonzero/cpu/targets.hpp>
@@ -13,6 +12,7 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/cpu/with_threads.hpp"
 
 namespace {
 
@@ -59,33 +59,63 @@ template <class V> bool same_bits(const std::vector<V>& a, const std::vector<V>&
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(V)) == 0);
 }
 
-/// Runs with that many threads, whatever the machine has, until it goes out of scope.
-class with_threads {
- public:
-  explicit with_threads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-  ~with_threads() { omp_set_num_threads(before_); }
-  with_threads(const with_threads&) = delete;
-  with_threads& operator=(const with_threads&) = delete;
-
- private:
-  int before_;
-};
 constexpr int numbers_of_threads[] = {1, 2, 3, 5, 8};
 
-/// Every kernel with every instruction set on every matrix of the battery, against the product in long
-/// double.
+/// Short and long rows all over four blocks of columns, in several bins of several panels, for the kernel of
+/// `binned`: two rows are so long that it keeps them apart. In ELL that would be 40 GB.
+template <class A> const csr<A>& scattered() {
+  static const csr<A> a = [] {
+    std::vector<index> lengths(20000, 7);
+    for (std::size_t i = 0; i < lengths.size(); i += 9) lengths[i] = static_cast<index>(i % 40);
+    lengths[7000] = 70000;
+    lengths[19999] = 190000;
+    return nz::generate::row_lengths<A>(3 * 65536 + 5, lengths, 12);
+  }();
+  return a;
+}
+
+/// Prepared for a kernel by an instruction set, or nothing where its format may refuse the matrix: BSR one
+/// without blocks, and the one named.
+template <class In>
+typename In::ready prepare_unless_refused(const nz::kernel_row& kernel, const csr<typename In::A>& a,
+                                          const nz::prepare_options& options, std::string_view may_refuse) {
+  try {
+    return In::prepare(kernel, a, options);
+  } catch (const nz::unsupported& e) {
+    EXPECT_TRUE(kernel.format == "bsr" || kernel.format == may_refuse) << e.what();
+    return {};
+  }
+}
+
+/// body(matrix, may_refuse, budget) for the battery, for scattered() and for a matrix of many chunks between
+/// giant rows of several pieces each: in ELL that would be 20 GB.
+template <class A> void for_each_matrix(const auto& body) {
+  for (const auto& [name, a] : battery::matrices<A>()) {
+    SCOPED_TRACE(name);
+    body(a, "none", no_limit);
+  }
+  {
+    SCOPED_TRACE("several panels and blocks of columns");
+    body(scattered<A>(), "ell", nz::padding_budget{});
+  }
+  SCOPED_TRACE("giant rows and larger than a cache");
+  body(nz::generate::dense_rows<A>(40000, 5, 6), "ell", nz::padding_budget{});
+}
+
+/// Every kernel with every instruction set on every matrix, against the product in long double.
 template <class In, class V = typename In::V>
 void check_all(V alpha, V beta, const auto& make_x, const auto& make_y) {
-  for (const auto& [name, a] : battery::matrices<typename In::A>()) {
-    SCOPED_TRACE(name);
+  for_each_matrix<typename In::A>([&](const auto& a, std::string_view may_refuse, nz::padding_budget budget) {
     const std::vector<V> x = make_x(a), y0 = make_y(a);
     const auto exact = nz::reference::multiply_exactly<V>(alpha, a, x, beta, y0);
-    for_each_kernel_and_target([&, &matrix = a](const nz::kernel_row& kernel, std::string_view simd) {
+    for_each_kernel_and_target([&](const nz::kernel_row& kernel, std::string_view simd) {
+      const auto ready = prepare_unless_refused<In>(kernel, a, {.budget = budget, .simd = simd}, may_refuse);
+      if (!ready) return;
       std::vector<V> y = y0;
-      In::prepare(kernel, matrix, {.budget = no_limit, .simd = simd})->multiply(alpha, x, beta, y);
+      ready->multiply(alpha, x, beta, y);
       EXPECT_LE(nz::reference::largest_error<V>(exact, y), 1.0L);
     });
-  }
+  });
 }
 
 TYPED_TEST(CpuKernels, AreWithinTheErrorBoundByEveryInstructionSet) {
@@ -109,33 +139,18 @@ TYPED_TEST(CpuKernels, KeepNanAndInfinityWhereTheyBelongByEveryInstructionSet) {
       [](const auto& a) { return std::vector<V>(a.rows, std::numeric_limits<V>::quiet_NaN()); });
 }
 
-/// body(matrix, prepared) for the battery, and for a matrix of many chunks between giant rows of several
-/// pieces each: in ELL that would be 20 GB, and only ELL may refuse it.
-template <class In> void for_each_matrix_to_share(const auto& body) {
-  using A = typename In::A;
-  const auto share = [&](const csr<A>& a, nz::padding_budget budget, std::string_view may_refuse) {
+template <class In> void for_each_prepared(const auto& body) {
+  for_each_matrix<typename In::A>([&](const auto& a, std::string_view may_refuse, nz::padding_budget budget) {
     for_each_kernel_and_target([&](const nz::kernel_row& kernel, std::string_view simd) {
-      typename In::ready ready;
-      try {
-        ready = In::prepare(kernel, a, {.budget = budget, .simd = simd});
-      } catch (const nz::unsupported& e) {
-        EXPECT_EQ(kernel.format, may_refuse) << e.what();
-        return;
-      }
-      body(a, *ready);
+      const auto ready = prepare_unless_refused<In>(kernel, a, {.budget = budget, .simd = simd}, may_refuse);
+      if (ready) body(a, *ready);
     });
-  };
-  for (const auto& [name, a] : battery::matrices<A>()) {
-    SCOPED_TRACE(name);
-    share(a, no_limit, "none");
-  }
-  SCOPED_TRACE("giant rows and larger than a cache");
-  share(nz::generate::dense_rows<A>(40000, 5, 6), {}, "ell");
+  });
 }
 
 TYPED_TEST(CpuKernels, GiveTheSameBitsForAnyNumberOfThreads) {
   using V = typename TypeParam::V;
-  for_each_matrix_to_share<TypeParam>([](const auto& a, const auto& ready) {
+  for_each_prepared<TypeParam>([](const auto& a, const auto& ready) {
     const auto x = battery::numbers<V>(a.cols, 5), y0 = battery::numbers<V>(a.rows, 6);
     std::optional<std::vector<V>> first;
     for (const int threads : numbers_of_threads) {
@@ -150,7 +165,7 @@ TYPED_TEST(CpuKernels, GiveTheSameBitsForAnyNumberOfThreads) {
 
 TYPED_TEST(CpuKernels, FuseAStepWithTheBitsOfTheProductForAnyNumberOfThreads) {
   using V = typename TypeParam::V;
-  for_each_matrix_to_share<TypeParam>([](const auto& a, const auto& ready) {
+  for_each_prepared<TypeParam>([](const auto& a, const auto& ready) {
     const auto x = battery::numbers<V>(a.cols, 7);
     std::vector<V> product(a.rows);
     ready.multiply(V{1}, x, V{0}, product);
@@ -178,7 +193,7 @@ TYPED_TEST(CpuKernels, FuseAStepWithTheBitsOfTheProductForAnyNumberOfThreads) {
 }
 
 TYPED_TEST(CpuKernels, SayWhichInstructionSetsThereAreWhenAskedForAnother) {
-  const csr<typename TypeParam::A> a{1, 1, {0, 1}, {0}, {1}};
+  const csr<typename TypeParam::A> a{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 2, 3, 4}};  // BSR takes it too
   for (const nz::kernel_row& kernel : nz::cpu_kernels()) {
     SCOPED_TRACE(kernel.name);
     try {

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 
 #include "tests/battery/battery.hpp"
 #include "tests/formats/block_matrices.hpp"
+#include "tests/formats/identical.hpp"
 
 namespace {
 
@@ -16,16 +16,6 @@ using nz::bsr;
 using nz::csr;
 using nz::index;
 using nz::offset;
-
-/// Equal bit for bit, so that NaN equals NaN and -0 differs from 0.
-template <class V> void expect_identical(const csr<V>& a, const csr<V>& b) {
-  EXPECT_EQ(a.rows, b.rows);
-  EXPECT_EQ(a.cols, b.cols);
-  EXPECT_EQ(a.row_begin, b.row_begin);
-  EXPECT_EQ(a.col, b.col);
-  ASSERT_EQ(a.val.size(), b.val.size());
-  EXPECT_TRUE(a.val.empty() || std::memcmp(a.val.data(), b.val.data(), a.val.size() * sizeof(V)) == 0);
-}
 
 // 1 2 . . 3
 // 4 5 . 6 .

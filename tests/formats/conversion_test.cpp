@@ -1,4 +1,3 @@
-#include <cstring>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 #include <nonzero/formats/tjds.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/formats/identical.hpp"
 
 namespace {
 
@@ -20,16 +20,6 @@ using nz::index;
 using nz::offset;
 
 constexpr nz::padding_budget no_limit{std::numeric_limits<double>::infinity()};
-
-/// Equal bit for bit, so that NaN equals NaN and -0 differs from 0.
-template <class V> void expect_identical(const csr<V>& a, const csr<V>& b) {
-  EXPECT_EQ(a.rows, b.rows);
-  EXPECT_EQ(a.cols, b.cols);
-  EXPECT_EQ(a.row_begin, b.row_begin);
-  EXPECT_EQ(a.col, b.col);
-  ASSERT_EQ(a.val.size(), b.val.size());
-  EXPECT_TRUE(a.val.empty() || std::memcmp(a.val.data(), b.val.data(), a.val.size() * sizeof(V)) == 0);
-}
 
 template <class V> class Conversions : public testing::Test {};
 using precisions = testing::Types<float, double>;

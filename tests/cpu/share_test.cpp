@@ -1,0 +1,123 @@
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <nonzero/cpu/share.hpp>
+
+#include "tests/cpu/with_threads.hpp"
+
+namespace {
+
+using nz::offset;
+using nz::cpu::share;
+
+/// What `find` gives each thread of a team.
+std::vector<share> shares_of(int threads, const auto& find) {
+  std::vector<share> out(static_cast<std::size_t>(threads));
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp single
+    EXPECT_EQ(omp_get_num_threads(), threads);
+    out[static_cast<std::size_t>(omp_get_thread_num())] = find();
+  }
+  return out;
+}
+
+void expect_in_order_and_whole(const std::vector<share>& shares, offset count) {
+  offset next = 0;
+  for (const share& s : shares) {
+    EXPECT_EQ(s.begin, next);
+    EXPECT_LE(s.begin, s.end);
+    next = s.end;
+  }
+  EXPECT_EQ(next, count);
+}
+
+constexpr int numbers_of_threads[] = {1, 2, 3, 7};
+
+TEST(Share, OfEqualCountsDifferByOneAtMost) {
+  for (const int threads : numbers_of_threads)
+    for (const offset count : {0, 1, 2, 6, 7, 8, 1000}) {
+      SCOPED_TRACE(testing::Message() << count << " by " << threads << " threads");
+      const auto shares = shares_of(threads, [&] { return nz::cpu::equal_share(count); });
+      expect_in_order_and_whole(shares, count);
+      for (const share& s : shares) {
+        EXPECT_GE(s.end - s.begin, count / threads);
+        EXPECT_LE(s.end - s.begin, (count + threads - 1) / threads);
+      }
+    }
+}
+
+TEST(Share, OfCostsIsWholeWhereverTheCostsStart) {
+  const std::vector<std::vector<offset>> all_costs{
+      {},
+      {0},
+      {5},
+      {0, 0, 0, 0},
+      {0, 0, 7, 0, 0},
+      {1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+      {1000, 1, 1, 1},
+      {1, 1, 1, 1000},
+      {0, 3, 0, 900, 4, 4, 0, 0, 2, 300, 0},
+  };
+  for (const int threads : numbers_of_threads)
+    for (const offset start : {offset{0}, offset{1}, offset{12345}, offset{1} << 40})
+      for (const std::vector<offset>& costs : all_costs) {
+        SCOPED_TRACE(testing::Message() << costs.size() << " costs from " << start << " by " << threads);
+        std::vector<offset> before{start};
+        for (const offset cost : costs) before.push_back(before.back() + cost);
+        const auto shares = shares_of(threads, [&] { return nz::cpu::cost_share(before); });
+        expect_in_order_and_whole(shares, static_cast<offset>(costs.size()));
+      }
+}
+
+// A share that started at the wrong cost would give one thread nearly all.
+TEST(Share, OfCostsIsNearlyEqualWhereverTheyStart) {
+  constexpr offset count = 1000, each = 10;
+  for (const int threads : numbers_of_threads)
+    for (const offset start : {offset{0}, 3 * count * each, offset{1} << 40}) {
+      std::vector<offset> before{start};
+      for (offset i = 0; i < count; ++i) before.push_back(before.back() + each);
+      for (const share& s : shares_of(threads, [&] { return nz::cpu::cost_share(before); })) {
+        EXPECT_GE(s.end - s.begin, count / threads - 1) << threads << " threads, from " << start;
+        EXPECT_LE(s.end - s.begin, count / threads + 1) << threads << " threads, from " << start;
+      }
+    }
+}
+
+TEST(RunInTeam, CallsEachOnce) {
+  for (const int threads : numbers_of_threads) {
+    const with_threads scope(threads);
+    for (const offset count : {0, 1, 5, 1000}) {
+      std::vector<int> times(static_cast<std::size_t>(count), 0);
+      nz::cpu::run_in_team(count, [&](offset i) { ++times[static_cast<std::size_t>(i)]; });
+      EXPECT_EQ(times, std::vector<int>(static_cast<std::size_t>(count), 1)) << threads << " threads";
+    }
+  }
+}
+
+TEST(RunInTeam, ThrowsWhatAThreadThrewAfterTheOthersAreDone) {
+  for (const int threads : numbers_of_threads) {
+    const with_threads scope(threads);
+    for (const offset failing : {0, 3, 699}) {
+      std::atomic<int> calls = 0;
+      try {
+        nz::cpu::run_in_team(700, [&](offset i) {
+          ++calls;
+          if (i == failing) throw std::runtime_error("at " + std::to_string(i));
+        });
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const std::runtime_error& e) {
+        EXPECT_EQ(e.what(), "at " + std::to_string(failing));
+      }
+      // Only the rest of the failing thread's share is left out.
+      EXPECT_GE(calls, 700 - 700 / threads);
+    }
+    // All of them.
+    EXPECT_THROW(nz::cpu::run_in_team(700, [](offset) { throw std::bad_alloc(); }), std::bad_alloc);
+  }
+}
+
+}  // namespace

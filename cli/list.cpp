@@ -80,6 +80,7 @@ ordered_json as_json() {
                               {"runs_on", name_of(kernel.runs_on)},
                               {"repeatable", kernel.is_repeatable},
                               {"peer", kernel.is_peer},
+                              {"candidate", kernel.is_candidate},
                               {"summary", kernel.summary}});
   for (const generate::kind& kind : generate::kinds())
     out["generators"].push_back(

@@ -109,10 +109,11 @@ csr<double> by_blocks(const csr<double>& a) {
   std::vector<offset> order(a.col.size());
   std::iota(order.begin(), order.end(), 0);
   for (index i = 0; i < a.rows; ++i)
-    std::stable_sort(
-        order.begin() + a.row_begin[i], order.begin() + a.row_begin[i + 1], [&](offset k, offset l) {
-          return a.col[k] / nz::binned<double>::block_cols < a.col[l] / nz::binned<double>::block_cols;
-        });
+    std::stable_sort(order.begin() + a.row_begin[i], order.begin() + a.row_begin[i + 1],
+                     [&](offset k, offset l) {
+                       return a.col[k] / nz::binned<double>::most_block_cols <
+                              a.col[l] / nz::binned<double>::most_block_cols;
+                     });
   for (std::size_t k = 0; k < order.size(); ++k) {
     out.col[k] = a.col[order[k]];
     out.val[k] = a.val[order[k]];

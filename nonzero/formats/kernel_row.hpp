@@ -44,9 +44,8 @@ struct kernel_row {
                                                             const prepare_options&) = nullptr;
   /// It reads x in order, never by column: a scattered x does not hold it up.
   bool is_gather_free = false;
-  /// Whether plans think of it. The lectures' formats are there to be compared with: a plan would only spend
-  /// time on them.
-  bool is_candidate = true;
+  /// Whether plans think of it. References, peers and the lectures' formats are there to be compared with.
+  bool is_candidate = false;
 
   /// Converts `a` for this kernel and places it. Throws `unsupported` where the format would break the
   /// budget, `device_error` where the device is missing or full.

@@ -22,7 +22,7 @@ using nz::index;
 using nz::offset;
 using nz::packed_values;
 
-constexpr index block = binned<double>::block_cols;
+constexpr index block = binned<double>::most_block_cols;
 
 /// What is left of the order in a row: by blocks of columns.
 template <class V> csr<V> by_blocks(const csr<V>& a) {
@@ -45,7 +45,9 @@ template <class V> csr<V> by_blocks(const csr<V>& a) {
 //   bin 2: row 3: column 7
 const csr<double> small{
     4, block + 3, {0, 2, 5, 7, 8}, {3, block + 1, block + 2, 4, 4, 0, block, 7}, {1, 2, 3, 4, 5, 6, 7, 0.1}};
-binned<double> small_binned() { return to_binned(small, {0, 2, 3, 4}, {0, 2, 3}, {2}, nz::run_in_order); }
+binned<double> small_binned() {
+  return to_binned(small, {block, {0, 2, 3, 4}, {0, 2, 3}, {2}}, nz::run_in_order);
+}
 
 TEST(Binned, HoldsAPanelBlockByBlockAndEachBinByBin) {
   const auto a = small_binned();
@@ -55,6 +57,7 @@ TEST(Binned, HoldsAPanelBlockByBlockAndEachBinByBin) {
   EXPECT_EQ(a.panels(), 2);
   // Panel 0: block 0 of bins 0 and 1, block 1 of both; panel 1: block 0 and 1 of bin 2.
   EXPECT_EQ(a.segment_begin, (array<offset>{0, 3, 3, 5, 5, 6, 6}));
+  EXPECT_EQ(a.segment_row, (array<offset>{0, 5, 3, 5, 5, 6}));  // of bin 0 first, then of bin 1
   EXPECT_EQ(a.col, (array<std::uint16_t>{3, 4, 4, 1, 2, 7}));
   EXPECT_EQ(a.row, (array<std::uint16_t>{0, 1, 1, 0, 1, 0}));
   EXPECT_EQ(a.values, packed_values::full);
@@ -96,9 +99,10 @@ TYPED_TEST(BinnedConversions, DoNotDependOnTheBinsNorOnTheOrderTheyAreDoneIn) {
     const offset longest = longest_row(a);
     for (index i = 0; i < a.rows; ++i)
       if (a.row_length(i) == longest) long_row.push_back(i);
-    const auto there = to_binned(a, bin_row, panel_bin, long_row, [](offset count, const auto& body) {
-      for (offset i = count; i > 0; --i) body(i - 1);
-    });
+    const auto there =
+        to_binned(a, {block, bin_row, panel_bin, long_row}, [](offset count, const auto& body) {
+          for (offset i = count; i > 0; --i) body(i - 1);
+        });
     validate(there);
     EXPECT_EQ(there.long_rows.nnz(), longest * static_cast<offset>(long_row.size()));
     auto wanted = by_blocks(a);
@@ -191,6 +195,9 @@ TEST(Binned, ValidateNamesTheInvariantThatIsBroken) {
       "long_row does not rise from 2 to 2 at position 1");
   break_it([](matrix& a) { a.long_row[0] = 3; }, "row 3 is a long row, but has an entry at 5");
   break_it([](matrix& a) { a.col[4] = 3; }, "col[4] is 3, outside 0 to 2");
+  break_it([](matrix& a) { a.segment_row.pop_back(); }, "segment_row is 5 long instead of 6");
+  break_it([](matrix& a) { a.segment_row[1] = 3; }, "segment_row[1] is 3, not 5");
+  break_it([](matrix& a) { a.block_cols = 3; }, "block_cols is 3: no power of two from 1 to 65536");
   break_it([](matrix& a) { a.row[1] = 2; }, "row[1] is 2, outside 0 to 1");
   break_it([](matrix& a) { a.row[2] = 0; }, "row falls from 1 to 0 at position 2");
   matrix broken = small_binned();
@@ -212,7 +219,9 @@ TEST(Binned, IsRefusedOrHarmlessWhateverItsNumbersAre) {
   try_hostile(a.cols, is_harmless);
   for (auto& row : a.bin_row) try_hostile(row, is_harmless);
   for (auto& bin : a.panel_bin) try_hostile(bin, is_harmless);
+  try_hostile(a.block_cols, is_harmless);
   for (auto& begin : a.segment_begin) try_hostile(begin, is_harmless);
+  for (auto& begin : a.segment_row) try_hostile(begin, is_harmless);
   for (auto& col : a.col) try_hostile(col, is_harmless);
   for (auto& row : a.row) try_hostile(row, is_harmless);
   for (auto& row : a.long_row) try_hostile(row, is_harmless);

@@ -30,8 +30,9 @@ constexpr kernel_row without_gathers(kernel_row of) {
   return of;
 }
 
-constexpr kernel_row to_compare_with(kernel_row of) {
-  of.is_candidate = false;
+/// Plans think of it.
+constexpr kernel_row candidate(kernel_row of) {
+  of.is_candidate = true;
   return of;
 }
 
@@ -66,21 +67,23 @@ constexpr auto bsr_rows = []<class A, class V>(const auto& a, const auto& option
   return cpu::prepare_bsr_rows<A, V>(a, options);
 };
 
-// The planner looks at them in this order: those that win most often come first.
+// Plans look at them in this order: those that win most often come first.
 constexpr kernel_row table[] = {
-    row<csr_balanced>("csr_balanced", "csr", "equal shares of entries; short rows by loops for their length"),
-    row<packed_slices>("packed_slices", "packed",
-                       "runs by vectors of rows, the rest by groups of eight rows"),
-    row<bsr_rows>("bsr_rows", "bsr", "equal shares of entries; a block's column of values at a time"),
-    without_gathers(row<binned_two_pass>("binned_two_pass", "binned",
-                                         "products by blocks of columns, then sums by bins of rows")),
-    row<sell_slices>("sell_slices", "sell", "a slice of eight rows at a time; rows sorted within a chunk"),
-    to_compare_with(row<ell_blocks>("ell_blocks", "ell", "eight rows at a time, column by column")),
-    to_compare_with(row<jds_balanced>("jds_balanced", "jds", "csr_balanced over the rows sorted by length")),
-    to_compare_with(
-        row<tjds_blocks>("tjds_blocks", "tjds", "eight sorted rows at a time, diagonal by diagonal")),
-    to_compare_with(row<coo_runs>("coo_runs", "coo", "each run of a row's entries summed at once")),
-    to_compare_with(row<hyb_blocks>("hyb_blocks", "hyb", "ell_blocks, then coo_runs, chunk by chunk")),
+    candidate(row<csr_balanced>("csr_balanced", "csr",
+                                "equal shares of entries; short rows by loops for their length")),
+    candidate(row<packed_slices>("packed_slices", "packed",
+                                 "runs by vectors of rows, the rest by groups of eight rows")),
+    candidate(
+        row<bsr_rows>("bsr_rows", "bsr", "equal shares of entries; a block's column of values at a time")),
+    candidate(without_gathers(row<binned_two_pass>(
+        "binned_two_pass", "binned", "products by blocks of columns, then sums by bins of rows"))),
+    candidate(row<sell_slices>("sell_slices", "sell",
+                               "a slice of eight rows at a time; rows sorted within a chunk")),
+    row<ell_blocks>("ell_blocks", "ell", "eight rows at a time, column by column"),
+    row<jds_balanced>("jds_balanced", "jds", "csr_balanced over the rows sorted by length"),
+    row<tjds_blocks>("tjds_blocks", "tjds", "eight sorted rows at a time, diagonal by diagonal"),
+    row<coo_runs>("coo_runs", "coo", "each run of a row's entries summed at once"),
+    row<hyb_blocks>("hyb_blocks", "hyb", "ell_blocks, then coo_runs, chunk by chunk"),
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ template <int Size, class A, class V> struct column_vectors {
   static constexpr int lanes = fitting < most_lanes ? fitting : most_lanes;
   static constexpr int parts = (Size + lanes - 1) / lanes;
   using vec [[gnu::vector_size(lanes * sizeof(V))]] = V;
-  using loaded [[gnu::vector_size(lanes * sizeof(A)), gnu::aligned(alignof(A)), gnu::may_alias]] = A;
+  using loaded [[gnu::vector_size(lanes * sizeof(A))]] = A;
 
   /// acc += values * x
   static HWY_INLINE void add(vec& acc, const A* values, V x) {
@@ -65,7 +65,9 @@ template <int Size, class A, class V> struct column_vectors {
       return;
     }
 #endif
-    acc += __builtin_convertvector(*reinterpret_cast<const loaded*>(values), vec) * x;
+    loaded column;
+    __builtin_memcpy(&column, values, sizeof(column));  // a block lies at any address: not a vector's own load
+    acc += __builtin_convertvector(column, vec) * x;
   }
 };
 

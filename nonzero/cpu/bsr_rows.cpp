@@ -216,7 +216,8 @@ std::unique_ptr<prepared_matrix<V>> prepare_bsr_rows(const csr<A>& a, const prep
   if constexpr (sizeof(A) == sizeof(double))
     if (auto narrow = to_bsr_of_floats(a, how))
       return place<float, V>(std::move(*narrow), std::move(cut), a.row_begin, options);
-  return place<A, V>(to_bsr(a, how), std::move(cut), a.row_begin, options);
+  bsr<A> converted = to_bsr(a, how);  // while `cut` is still whole
+  return place<A, V>(std::move(converted), std::move(cut), a.row_begin, options);
 }
 
 template std::unique_ptr<prepared_matrix<float>> prepare_bsr_rows(const csr<float>&, const prepare_options&);

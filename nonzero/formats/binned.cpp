@@ -208,14 +208,15 @@ template <class V> void validate(const binned<V>& a) {
         validate_segment(a, c, b, a.segment(p, c, b), is_long);
 }
 
-template <class V> binned<V> to_binned(const csr<V>& a, binned_cut cut, const for_each_runner& for_each) {
+template <class V>
+binned<V> to_binned(const csr<V>& a, const binned_cut& cut, const for_each_runner& for_each) {
   binned<V> out;
   out.rows = a.rows;
   out.cols = a.cols;
   out.block_cols = cut.block_cols;
-  out.bin_row = std::move(cut.bin_row);
-  out.panel_bin = std::move(cut.panel_bin);
-  out.long_row = std::move(cut.long_row);
+  out.bin_row = cut.bin_row;
+  out.panel_bin = cut.panel_bin;
+  out.long_row = cut.long_row;
   const index blocks = out.blocks(), bins = out.bins();
   require_dense_segments(a, offset{blocks} * bins, out.block_cols);
   const int shift = std::countr_zero(static_cast<std::uint32_t>(out.block_cols));
@@ -306,8 +307,8 @@ template <class V> footprint binned_footprint(const csr<V>& a) {
           0};
 }
 
-template binned<float> to_binned(const csr<float>&, binned_cut, const for_each_runner&);
-template binned<double> to_binned(const csr<double>&, binned_cut, const for_each_runner&);
+template binned<float> to_binned(const csr<float>&, const binned_cut&, const for_each_runner&);
+template binned<double> to_binned(const csr<double>&, const binned_cut&, const for_each_runner&);
 template binned<float> to_binned(const csr<float>&);
 template binned<double> to_binned(const csr<double>&);
 template csr<float> to_csr(const binned<float>&);

@@ -54,7 +54,8 @@ struct binned_cut {
 /// The rows of `long_row` are kept apart. Bins are converted
 /// by `for_each`, independently of each other, in two passes over the matrix. Throws `unsupported` where
 /// there would be so many segments that most hold next to nothing.
-template <class V> binned<V> to_binned(const csr<V>& a, binned_cut cut, const for_each_runner& for_each);
+template <class V>
+binned<V> to_binned(const csr<V>& a, const binned_cut& cut, const for_each_runner& for_each);
 /// The same with bins of 4,096 rows, eight panels, and no row kept apart, one after the other.
 template <class V> binned<V> to_binned(const csr<V>& a);
 /// Entries of a row come in the order of their blocks of columns: sorted rows stay as they are.

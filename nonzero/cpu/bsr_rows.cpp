@@ -66,7 +66,8 @@ template <int Size, class A, class V> struct column_vectors {
     }
 #endif
     loaded column;
-    __builtin_memcpy(&column, values, sizeof(column));  // a block lies at any address: not a vector's own load
+    __builtin_memcpy(&column, values,
+                     sizeof(column));  // a block lies at any address: not a vector's own load
     acc += __builtin_convertvector(column, vec) * x;
   }
 };

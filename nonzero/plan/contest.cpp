@@ -21,9 +21,9 @@ constexpr double least_gain = 0.03;
 /// A kernel that does not gather writes as well as it reads, in two passes: how much longer than reading the
 /// same bytes that takes. Only a contest tells; it should not be entered for too little.
 constexpr double two_pass_slowdown = 2;
-/// The part of what csr_balanced waits for that another kernel that gathers is taken to wait for too. The rest
-/// may be branches predicted wrongly, for lengths of rows that change all the time, which an order of the rows
-/// avoids; a sample is too short to tell, since its branches are soon learnt.
+/// The part of what csr_balanced waits for that another kernel that gathers is taken to wait for too. The
+/// rest may be branches predicted wrongly, for lengths of rows that change all the time, which an order of
+/// the rows avoids; a sample is too short to tell, since its branches are soon learnt.
 constexpr double shared_waiting = 0.5;
 /// The share of all the time to come that may go into looking at samples.
 constexpr double sampling_share = 0.05;

@@ -111,10 +111,10 @@ template <class V> class plan {
   plan_report report_;
 };
 
-/// Looks at the matrix, predicts what each kernel of the table would take, measures the few that could win,
-/// and converts for the best of them, if that pays. Never ends with one that was slower than csr_balanced.
-/// Throws `unsupported` where there is no kernel of the name asked for, where nothing fits the budget or for
-/// a device other than the CPU, `parse_error` where the file of choices holds something else.
+/// Looks at the matrix, predicts what each candidate of the table would take, measures the few that could
+/// win, and converts for the best of them, if that pays. Never ends with one that was slower than
+/// csr_balanced. Throws `unsupported` where there is no kernel of the name asked for, where nothing fits the
+/// budget or for a device other than the CPU, `parse_error` where the file of choices holds something else.
 template <class V> plan<V> make_plan(const csr<V>& a, const plan_options& options = {});
 
 /// The same for a matrix that is not needed otherwise: a plan that stays with CSR keeps it, uncopied.

@@ -122,8 +122,8 @@ void add_plan(CLI::App& app) {
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
-      R"(The kernels marked as candidates (nz list --json) convert a sample of the rows; those that could win convert the whole matrix and are
-timed in turns with csr_balanced, which needs no conversion.
+      R"(The kernels marked as candidates (nz list --json) convert a sample of the rows; those that could win
+convert the whole matrix and are timed in turns with csr_balanced, which needs no conversion.
 
 Examples:
   nz plan web.mtx                              for 200 multiplies

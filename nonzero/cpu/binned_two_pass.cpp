@@ -1,9 +1,11 @@
-// Panel by panel in two passes: products of a block of columns after the other, while a near cache holds the
-// block's x, and then their sums, bin of rows by bin of rows, while the nearest cache holds the bin's. What
-// is between them is as long as a panel. Good: x gathered from all over (graphs, random columns) that no near
-// cache holds.  Bad: anything else: each entry is written and read once more. Traffic: 12 bytes per entry in
-// double, x once per panel, the products twice through the last cache. Source: Beamer, Asanović, Patterson,
-// "Reducing Pagerank communication via propagation blocking" (2017).
+// Panel by panel in two passes: the products of one block of columns after the other, while a near cache
+// holds the block's x, each written where its bin of rows will look for it; then their sums, bin by bin,
+// while a near cache holds the bin's. What is between the passes is as long as a panel.
+//
+// Good: x gathered from all over (graphs, random columns) that no near cache holds.
+// Bad: anything else: each entry is written and read once more.
+// Traffic: 12 bytes per entry in double, x once per panel, the products twice through the last cache.
+// Source: Beamer, Asanović, Patterson, "Reducing Pagerank communication via propagation blocking" (2017).
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -12,6 +14,7 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/share.hpp>
 #include <nonzero/formats/binned.hpp>
@@ -32,8 +35,6 @@ template <class S, class V> struct binned_functions {
   void (*scale)(const std::uint16_t* col, S val, offset entries, const V* x, V* product);
   /// sums[sum_ways * row[k] + k % sum_ways] += product[k]
   void (*add)(const std::uint16_t* row, const V* product, offset entries, V* sums);
-  /// The sum over some entries of a long row.
-  V (*find_sum)(const index* col, const S* val, offset entries, const V* x);
 };
 
 }  // namespace nz::cpu
@@ -73,21 +74,10 @@ void add(const std::uint16_t* HWY_RESTRICT row, const V* HWY_RESTRICT product, o
   for (int e = 0; k < entries; ++k, ++e) sums[sum_ways * row[k] + e] += product[k];
 }
 
-template <class S, class V> V find_sum(const index* col, const S* val, offset entries, const V* x) {
-  constexpr int width = 8;
-  V sums[width] = {};
-  offset k = 0;
-  for (; k + width <= entries; k += width)
-    for (int e = 0; e < width; ++e) sums[e] += static_cast<V>(val[k + e]) * x[col[k + e]];
-  V rest = 0;
-  for (; k < entries; ++k) rest += static_cast<V>(val[k]) * x[col[k]];
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7])) + rest;
-}
-
 template <class S, class V> using entry = typename compiled_functions<binned_functions<S, V>>::entry;
-const entry<float, float> floats(HWY_TARGET, {multiply, scale, add, find_sum});
-const entry<float, double> mixed(HWY_TARGET, {multiply, scale, add, find_sum});
-const entry<double, double> doubles(HWY_TARGET, {multiply, scale, add, find_sum});
+const entry<float, float> floats(HWY_TARGET, {multiply, scale, add});
+const entry<float, double> mixed(HWY_TARGET, {multiply, scale, add});
+const entry<double, double> doubles(HWY_TARGET, {multiply, scale, add});
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -133,15 +123,15 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
       : prepared_matrix<V>(a.rows, a.cols, cpu_device()),
         full_(compiled_functions<binned_functions<A, V>>::find(simd)),
         single_(compiled_functions<binned_functions<float, V>>::find(simd)),
+        long_rows_(compiled_functions<csr_functions<A, V>>::find(simd)),
         cut_(std::move(cut)),
         a_(to_binned(a, cut_into_bins(cut_, a.nnz(), a.cols), run_in_team)),
         piece_sums_(cut_.pieces.size()) {
     offset longest = 0;
     for (index p = 0; p < a_.panels(); ++p) longest = std::max(longest, panel_begin(p + 1) - panel_begin(p));
     products_.resize(static_cast<std::size_t>(longest));
-    offset before = 0;  // pieces point into the rows kept apart
-    for (std::size_t i = 0, p = 0; i < a_.long_row.size(); ++i) {
-      before = a_.long_rows.row_begin[i] - a.row_begin[a_.long_row[i]];
+    for (std::size_t i = 0, p = 0; i < a_.long_row.size(); ++i) {  // pieces point into the rows kept apart
+      const offset before = a_.long_rows.row_begin[i] - a.row_begin[a_.long_row[i]];
       for (; p < cut_.pieces.size() && cut_.pieces[p].row == a_.long_row[i]; ++p) {
         cut_.pieces[p].begin += before;
         cut_.pieces[p].end += before;
@@ -207,8 +197,8 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   }
 
   V find_piece_sum(const chunking::piece& piece, const V* x) const {
-    return full_.find_sum(a_.long_rows.col.data() + piece.begin, a_.long_rows.val.data() + piece.begin,
-                          piece.end - piece.begin, x);
+    return long_rows_.find_sum(a_.long_rows.col.data() + piece.begin, a_.long_rows.val.data() + piece.begin,
+                               piece.end - piece.begin, x);
   }
 
   /// This thread's part of the products.
@@ -249,20 +239,14 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
       for (index i = 0; i < rows; ++i)
         sums[i] =
             (sums[sum_ways * i] + sums[sum_ways * i + 1]) + (sums[sum_ways * i + 2] + sums[sum_ways * i + 3]);
-      if (cut_.is_long_row(bin)) sums[0] = long_row_sum(a_.bin_row[bin]);
+      if (cut_.is_long_row(bin)) sums[0] = sum_of_pieces<V>(cut_, piece_sums_, a_.bin_row[bin]);
       for_bin(bin, a_.bin_row[bin], {sums, static_cast<std::size_t>(rows)});
     }
   }
 
-  V long_row_sum(index row) const {
-    V sum = 0;
-    for (std::size_t p = 0; p < cut_.pieces.size(); ++p)
-      if (cut_.pieces[p].row == row) sum += piece_sums_[p];
-    return sum;
-  }
-
   binned_functions<A, V> full_;
   binned_functions<float, V> single_;
+  csr_functions<A, V> long_rows_;
   chunking cut_;
   binned<A> a_;
   mutable array<V> products_, piece_sums_;

@@ -87,12 +87,12 @@ void chunked_matrix<V>::run_chunks(const V* x, ForChunk for_chunk) const {
   }
 }
 
-template <class V> V chunked_matrix<V>::long_row_sum(index row) const {
-  const auto first = std::lower_bound(cut_.pieces.begin(), cut_.pieces.end(), row,
+template <class V> V sum_of_pieces(const chunking& cut, std::span<const V> piece_sums, index row) {
+  const auto first = std::lower_bound(cut.pieces.begin(), cut.pieces.end(), row,
                                       [](const chunking::piece& p, index r) { return p.row < r; });
   V sum = 0;
-  for (auto p = first; p != cut_.pieces.end() && p->row == row; ++p)
-    sum += piece_sums_[static_cast<std::size_t>(p - cut_.pieces.begin())];
+  for (auto p = first; p != cut.pieces.end() && p->row == row; ++p)
+    sum += piece_sums[static_cast<std::size_t>(p - cut.pieces.begin())];
   return sum;
 }
 
@@ -100,7 +100,7 @@ template <class V> void chunked_matrix<V>::run(V alpha, const V* x, V beta, V* y
   const scale_and_add<V> epilogue{alpha, beta};
   const bool is_plain = alpha == V{1} && beta == V{0};
   run_chunks(x, [&](index chunk, index first, index rows) {
-    if (cut_.is_long_row(chunk)) return epilogue(long_row_sum(first), y[first]);
+    if (cut_.is_long_row(chunk)) return epilogue(sum_of_pieces<V>(cut_, piece_sums_, first), y[first]);
     if (is_plain) return find_sums(chunk, x, y + first);
     alignas(64) V sums[most_chunk_rows];
     find_sums(chunk, x, sums);
@@ -113,7 +113,7 @@ template <class V> double chunked_matrix<V>::run_fused(const V* x, const rows_ep
   run_chunks(x, [&](index chunk, index first, index rows) {
     alignas(64) V sums[most_chunk_rows];
     if (cut_.is_long_row(chunk))
-      sums[0] = long_row_sum(first);
+      sums[0] = sum_of_pieces<V>(cut_, piece_sums_, first);
     else
       find_sums(chunk, x, sums);
     parts[static_cast<std::size_t>(chunk)] = epilogue(first, {sums, static_cast<std::size_t>(rows)});
@@ -123,6 +123,8 @@ template <class V> double chunked_matrix<V>::run_fused(const V* x, const rows_ep
   return total;
 }
 
+template float sum_of_pieces(const chunking&, std::span<const float>, index);
+template double sum_of_pieces(const chunking&, std::span<const double>, index);
 template class chunked_matrix<float>;
 template class chunked_matrix<double>;
 

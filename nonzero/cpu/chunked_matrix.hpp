@@ -46,6 +46,9 @@ chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& si
 /// The same with the pieces counted from their row's begin, for formats that keep a row's entries apart.
 chunking with_pieces_in_rows(chunking cut, std::span<const offset> row_begin);
 
+/// The sum of a long row, given those of all pieces: added in order.
+template <class V> V sum_of_pieces(const chunking& cut, std::span<const V> piece_sums, index row);
+
 /// A matrix whose kernel finds the sums of one chunk of rows at a time. Threads have consecutive chunks of
 /// about the same cost; long rows come first, cut into pieces whose sums are added in order.
 template <class V> class chunked_matrix : public prepared_matrix<V> {
@@ -64,7 +67,6 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   void run(V alpha, const V* x, V beta, V* y, stream) const final;
   double run_fused(const V* x, const rows_epilogue<V>& epilogue) const final;
   template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const;
-  V long_row_sum(index row) const;
 
   chunking cut_;
   mutable array<V> piece_sums_;

@@ -5,6 +5,7 @@
 
 #include <nonzero/formats/binned.hpp>
 #include <nonzero/formats/exact_internal.hpp>
+#include <nonzero/formats/from_entries_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
 namespace nz {
@@ -269,20 +270,7 @@ template <class V> binned<V> to_binned(const csr<V>& a) {
   return to_binned(a, cut_equally(a.rows), run_in_order);
 }
 
-template <class V> csr<V> to_csr(const binned<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
-  for_each_entry(a, [&](index row, index, V) { ++out.row_begin[row + 1]; });
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  out.col.resize(static_cast<std::size_t>(out.nnz()));
-  out.val.resize(static_cast<std::size_t>(out.nnz()));
-  array<offset> next(out.row_begin.begin(), out.row_begin.end() - 1);
-  for_each_entry(a, [&](index row, index col, V val) {
-    const offset k = next[row]++;
-    out.col[k] = col;
-    out.val[k] = val;
-  });
-  return out;
-}
+template <class V> csr<V> to_csr(const binned<V>& a) { return csr_from_entries<V>(a); }
 
 template <class V> footprint footprint_of(const binned<V>& a) {
   return {(a.bin_row.size() + a.panel_bin.size() + a.long_row.size()) * sizeof(index) +

@@ -13,6 +13,7 @@
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
+#include <nonzero/formats/sbsr.hpp>
 #include <nonzero/formats/sell.hpp>
 #include <nonzero/formats/tjds.hpp>
 #include <nonzero/gpu/cuda/device.hpp>

@@ -97,6 +97,10 @@ template <class V> void multiply(V alpha, const binned<V>& a, std::span<const V>
   multiply_entries(alpha, a, x, beta, y);
 }
 
+template <class V> void multiply(V alpha, const sbsr<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+  multiply_entries(alpha, a, x, beta, y);
+}
+
 template <class V> void multiply(V alpha, const sell<V>& a, std::span<const V> x, V beta, std::span<V> y) {
   require_vectors_fit(a.rows, a.cols, x.size(), y.size());
   const scale_and_add<V> finish{alpha, beta};
@@ -147,6 +151,8 @@ template void multiply(float, const packed<float>&, std::span<const float>, floa
 template void multiply(double, const packed<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const binned<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const binned<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const sbsr<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const sbsr<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const sell<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const sell<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const bsr<float>&, std::span<const float>, float, std::span<float>);

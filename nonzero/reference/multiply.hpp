@@ -10,6 +10,7 @@
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
 #include <nonzero/formats/packed.hpp>
+#include <nonzero/formats/sbsr.hpp>
 #include <nonzero/formats/sell.hpp>
 #include <nonzero/formats/tjds.hpp>
 
@@ -27,5 +28,6 @@ template <class V> void multiply(V alpha, const packed<V>& a, std::span<const V>
 template <class V> void multiply(V alpha, const binned<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const sell<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const bsr<V>& a, std::span<const V> x, V beta, std::span<V> y);
+template <class V> void multiply(V alpha, const sbsr<V>& a, std::span<const V> x, V beta, std::span<V> y);
 
 }  // namespace nz::reference

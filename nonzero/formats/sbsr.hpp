@@ -1,0 +1,80 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include <nonzero/formats/packed.hpp>
+
+namespace nz {
+
+/// Symmetric block sparse rows: of a symmetric matrix of small full blocks, the lower triangle. Block (I, J)
+/// stands for its transpose at (J, I) too. Block row I has the rows [I*block_size, (I+1)*block_size) and the
+/// blocks [block_begin[I], block_begin[I+1]); block k covers the columns [block_col[k]*block_size,
+/// (block_col[k]+1)*block_size). Values are exact: a matrix that is not symmetric bit by bit is no sbsr.
+template <class V> struct sbsr {
+  index rows = 0, cols = 0;      // >= 0; equal; a multiple of block_size
+  index block_size = 3;          // one of symmetric_block_sizes
+  index panel_cols = 3;          // 1 to block_size
+  array<offset> block_begin{0};  // block_rows()+1 long; starts at 0, rises
+  array<index> block_col;        // >= 0; rises within a block row; the last of block row I is I
+  array<V> val;  // block_size^2 for each block: panels of panel_cols columns (the last may have
+                 // fewer) one after the other, each row by row; the last block of a block row
+                 // is symmetric, bit by bit
+
+  index block_rows() const { return rows / block_size; }
+  offset blocks() const { return block_begin.back(); }
+  offset nnz() const { return (2 * blocks() - block_rows()) * block_size * block_size; }
+};
+
+inline constexpr index symmetric_block_sizes[] = {2, 3, 4};
+
+/// Where the value of a row and a column of a block is in it.
+constexpr index place_in_block(index block_size, index panel_cols, index row, index col) {
+  const index first = col - col % panel_cols;
+  const index width = block_size - first < panel_cols ? block_size - first : panel_cols;
+  return first * block_size + row * width + (col - first);
+}
+
+/// The size of the blocks to hold `a` in. Looks at some of the entries only, so takes next to no time. Throws
+/// `unsupported` where these are not those of a square, symmetric matrix of full blocks.
+template <class V> index find_symmetric_block_size(const csr<V>& a);
+
+struct sbsr_options {
+  index block_size = 0;  // 0: the one that find_symmetric_block_size finds
+  index panel_cols = 0;  // 0: block_size
+  /// Ranges of block rows, from 0 to all of them, that never fall; none: one range.
+  std::span<const index> first_block_row = {};
+  for_each_runner for_each = run_in_order;  // of the ranges, independently of each other, in two passes
+};
+
+/// Throws `unsupported` where the matrix is not square, not symmetric bit by bit, or not all full blocks
+/// with one on each place of the diagonal.
+template <class V> sbsr<V> to_sbsr(const csr<V>& a, const sbsr_options& options = {});
+/// The same with values in single precision; nothing where that would change a value.
+std::optional<sbsr<float>> to_sbsr_of_floats(const csr<double>& a, const sbsr_options& options = {});
+/// Rows are sorted by column.
+template <class V> csr<V> to_csr(const sbsr<V>& a);
+
+template <class V> void validate(const sbsr<V>& a);
+template <class V> footprint footprint_of(const sbsr<V>& a);
+/// Throws `unsupported` as find_symmetric_block_size does, and where not all are full blocks.
+template <class V> footprint sbsr_footprint(const csr<V>& a);
+
+/// body(row, column, value) for every entry; those of a row by rising column.
+template <class V, class Body> void for_each_entry(const sbsr<V>& a, Body body) {
+  const index size = a.block_size;
+  const auto value = [&](offset block, index r, index c) {
+    return a.val[block * size * size + place_in_block(size, a.panel_cols, r, c)];
+  };
+  for (index i = 0; i < a.block_rows(); ++i)
+    for (offset k = a.block_begin[i]; k < a.block_begin[i + 1]; ++k) {
+      const index j = a.block_col[k];
+      for (index r = 0; r < size; ++r)
+        for (index c = 0; c < size; ++c) {
+          body(i * size + r, j * size + c, value(k, r, c));
+          if (i != j) body(j * size + r, i * size + c, value(k, c, r));
+        }
+    }
+}
+
+}  // namespace nz

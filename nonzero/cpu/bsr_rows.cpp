@@ -16,6 +16,7 @@
 
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/registers_internal.hpp>
 #include <nonzero/cpu/share.hpp>
 #include <nonzero/formats/bsr.hpp>
 
@@ -37,14 +38,6 @@ template <class A, class V> struct bsr_functions {
 HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
-
-#if HWY_TARGET == HWY_AVX3
-constexpr int register_bytes = 64;
-#elif HWY_TARGET == HWY_AVX2
-constexpr int register_bytes = 32;
-#else
-constexpr int register_bytes = 16;
-#endif
 
 /// The compiler's vectors, and not Highway's: there can be arrays of them for every target. A column of a
 /// block takes `parts` of them; the last may have lanes past the column's end, whose sums are not used.

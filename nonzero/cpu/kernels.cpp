@@ -66,6 +66,9 @@ constexpr auto tjds_blocks = []<class A, class V>(const auto& a, const auto& opt
 constexpr auto bsr_rows = []<class A, class V>(const auto& a, const auto& options) {
   return cpu::prepare_bsr_rows<A, V>(a, options);
 };
+constexpr auto sbsr_stretches = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_sbsr_stretches<A, V>(a, options);
+};
 
 // Plans look at them in this order: those that win most often come first.
 constexpr kernel_row table[] = {
@@ -75,6 +78,8 @@ constexpr kernel_row table[] = {
                                  "runs by vectors of rows, the rest by groups of eight rows")),
     candidate(
         row<bsr_rows>("bsr_rows", "bsr", "equal shares of entries; a block's column of values at a time")),
+    candidate(row<sbsr_stretches>("sbsr_stretches", "sbsr",
+                                  "each block of a triangle for its rows and its columns at once")),
     candidate(without_gathers(row<binned_two_pass>(
         "binned_two_pass", "binned", "products by blocks of columns, then sums by bins of rows"))),
     candidate(row<sell_slices>("sell_slices", "sell",

@@ -25,6 +25,8 @@ std::unique_ptr<prepared_matrix<V>> prepare_hyb_blocks(const csr<A>&, const prep
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_jds_balanced(const csr<A>&, const prepare_options&);
 template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_sbsr_stretches(const csr<A>&, const prepare_options&);
+template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_sell_slices(const csr<A>&, const prepare_options&);
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_tjds_blocks(const csr<A>&, const prepare_options&);

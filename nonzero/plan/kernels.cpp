@@ -51,6 +51,7 @@ constexpr auto as_jds = [](const auto& a, padding_budget) { return to_jds(a); };
 constexpr auto as_sell = [](const auto& a, padding_budget budget) { return to_sell(a, {}, budget); };
 constexpr auto as_tjds = [](const auto& a, padding_budget) { return to_tjds(a); };
 constexpr auto as_bsr = [](const auto& a, padding_budget) { return to_bsr(a); };
+constexpr auto as_sbsr = [](const auto& a, padding_budget) { return to_sbsr(a); };
 constexpr auto as_binned = [](const auto& a, padding_budget) { return to_binned(a); };
 constexpr auto as_packed = [](const auto& a, padding_budget) { return to_packed(a); };
 
@@ -60,6 +61,7 @@ constexpr kernel_row serial_rows[] = {
     serial_row<as_jds>("jds_serial", "jds"),          serial_row<as_tjds>("tjds_serial", "tjds"),
     serial_row<as_bsr>("bsr_serial", "bsr"),          serial_row<as_sell>("sell_serial", "sell"),
     serial_row<as_packed>("packed_serial", "packed"), serial_row<as_binned>("binned_serial", "binned"),
+    serial_row<as_sbsr>("sbsr_serial", "sbsr"),
 };
 
 template <auto Footprint> constexpr format_row row(std::string_view name, std::string_view summary) {
@@ -87,6 +89,8 @@ constexpr format_row format_table[] = {
         "sell", "slices of eight rows sorted nearby, each padded to its longest"),
     row<[](const auto& a) { return bsr_footprint(a); }>(
         "bsr", "small dense blocks with one column each, csr for the rest"),
+    row<[](const auto& a) { return sbsr_footprint(a); }>(
+        "sbsr", "small dense blocks of a symmetric matrix, one triangle of them"),
 };
 
 }  // namespace

@@ -1,0 +1,397 @@
+// Each thread has stretches of block rows of about the same cost. A block left of the diagonal is read once
+// and multiplied twice: as it is for its own rows, whose sums stay in registers, and transposed for the rows
+// that its columns stand for, whose sums are in slots of the stretch. Slots of rows above the stretch are its
+// spill; once all stretches are done, each row has the spills of those below added in order. Rows of a block
+// are multiplied by a vector of x: nothing is broadcast or summed across lanes before the end of a row.
+// Good: symmetric matrices of small full blocks, numbered so that a block's column is near its row.
+// Bad: columns from all over: the spills would be as large as the matrix, so they are refused.
+// Traffic: 4.3 bytes per entry of 3 x 3 blocks in double, 2.3 where all values are exact in single, and the
+// slots, some 4 % of that.
+#include <nonzero/cpu/targets_internal.hpp>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "nonzero/cpu/sbsr_stretches.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#if defined(__aarch64__)
+#  include <arm_neon.h>
+#endif
+
+#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/registers_internal.hpp>
+#include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/stretches_internal.hpp>
+#include <nonzero/formats/sbsr.hpp>
+
+#ifndef NONZERO_CPU_SBSR_STRETCHES  // this file is included by itself, once for each target
+#  define NONZERO_CPU_SBSR_STRETCHES
+namespace nz::cpu {
+
+/// Block rows [first, last) of a matrix. A: what values are held in, V: what they are multiplied and added
+/// in.
+template <class A, class V> struct sbsr_part {
+  const offset* block_begin;
+  const index* block_col;
+  const A* val;
+  index first, last, block_rows;  // block_rows: of the matrix
+};
+
+template <class A, class V> struct sbsr_functions {
+  /// How a block's values are to lie, and how many slots there are for the sums of a block row.
+  index (*panel_cols)(index block_size);
+  index (*slots)(index block_size);
+  /// Adds to the slots of other block rows and sets those of its own; `slots` is that of block row 0.
+  void (*multiply)(index block_size, const sbsr_part<A, V>& part, const V* x, V* slots);
+  /// The sums that the slots of some block rows stand for.
+  void (*find_sums)(index block_size, const V* slots, index block_rows, V* sums);
+};
+
+}  // namespace nz::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace nz::cpu::HWY_NAMESPACE {
+namespace {
+
+/// The compiler's vectors, as in bsr_rows.
+template <class A, class V, int Lanes> struct vectors {
+  using vec [[gnu::vector_size(Lanes * sizeof(V))]] = V;
+  using loaded [[gnu::vector_size(Lanes * sizeof(A))]] = A;
+
+  /// From any address.
+  static HWY_INLINE vec load(const A* values) {
+#if defined(__aarch64__)
+    // GCC 12 converts a vector of two floats one by one.
+    if constexpr (Lanes == 2 && sizeof(A) < sizeof(V)) return (vec)vcvt_f64_f32(vld1_f32(values));
+#endif
+    loaded out;
+    __builtin_memcpy(&out, values, sizeof(out));
+    return __builtin_convertvector(out, vec);
+  }
+  static HWY_INLINE vec load_sums(const V* values) {
+    vec out;
+    __builtin_memcpy(&out, values, sizeof(out));
+    return out;
+  }
+  static HWY_INLINE void store(V* to, vec values) { __builtin_memcpy(to, &values, sizeof(values)); }
+};
+
+/// The sums of a block row while it is walked, for blocks whose rows are whole vectors, or one with a lane
+/// past the row's end, of which nothing comes.
+template <int Size, class A, class V> struct row_by_vectors {
+  static constexpr int most_lanes = register_bytes / int{sizeof(V)};
+  static constexpr int fitting = Size <= 2 ? 2 : 4;
+  static constexpr int lanes = fitting < most_lanes ? fitting : most_lanes;
+  static constexpr int parts = (Size + lanes - 1) / lanes;
+  static constexpr int slots = parts * lanes, panel_cols = Size;
+  static constexpr int past_end = slots - Size;  // what is read past the end of a block, and of its x
+  using of = vectors<A, V, lanes>;
+  using ofx = vectors<V, V, lanes>;
+  typename of::vec acc[Size * parts] = {};
+  V own_x[Size];
+
+  explicit HWY_INLINE row_by_vectors(const V* x) {
+    for (int r = 0; r < Size; ++r) own_x[r] = x[r];
+  }
+  HWY_INLINE void add_block(const A* block, const V* x, V* y) {
+    for (int p = 0; p < parts; ++p) {
+      const auto block_x = ofx::load(x + p * lanes);
+      auto sums = ofx::load(y + p * lanes);
+      for (int r = 0; r < Size; ++r) {
+        const auto row = of::load(block + r * Size + p * lanes);
+        acc[r * parts + p] += row * block_x;
+        sums += row * own_x[r];
+      }
+      ofx::store(y + p * lanes, sums);
+    }
+  }
+  HWY_INLINE void add_diagonal(const A* block, const V* x) {
+    for (int p = 0; p < parts; ++p) {
+      const auto block_x = ofx::load(x + p * lanes);
+      for (int r = 0; r < Size; ++r) acc[r * parts + p] += of::load(block + r * Size + p * lanes) * block_x;
+    }
+  }
+  HWY_INLINE void store(V* y) const {
+    for (int r = 0; r < Size; ++r) {
+      V sum = acc[r * parts][0];
+      for (int c = 1; c < Size; ++c) sum += acc[r * parts + c / lanes][c % lanes];
+      y[r] = sum;
+    }
+    for (int r = Size; r < slots; ++r) y[r] = 0;
+  }
+  static HWY_INLINE V sum(const V* y, int r) { return y[r]; }
+};
+
+/// The same for 3 x 3 blocks and vectors of two: the first two columns row by row, then the third.
+/// The third sum has two slots.
+template <class A, class V> struct row_of_three_by_two {
+  static constexpr int slots = 4, panel_cols = 2, past_end = 0;
+  using of = vectors<A, V, 2>;
+  using ofx = vectors<V, V, 2>;
+  using vec = typename of::vec;
+  vec acc[3] = {}, third = {};  // of the rows' first two columns; of the first two rows' third
+  V last = 0;                   // of the third row's third
+  vec own_x;
+  V own_last;
+
+  explicit HWY_INLINE row_of_three_by_two(const V* x) : own_x(ofx::load(x)), own_last(x[2]) {}
+
+  struct values {
+    vec row[3], third;
+    V last;
+  };
+  static HWY_INLINE values load(const A* block) {
+#if defined(__aarch64__)
+    if constexpr (sizeof(A) < sizeof(V)) {
+      const float32x4_t low = vld1q_f32(block), high = vld1q_f32(block + 4);
+      return {{(vec)vcvt_f64_f32(vget_low_f32(low)), (vec)vcvt_high_f64_f32(low),
+               (vec)vcvt_f64_f32(vget_low_f32(high))},
+              (vec)vcvt_high_f64_f32(high),
+              static_cast<V>(block[8])};
+    }
+#endif
+    return {{of::load(block), of::load(block + 2), of::load(block + 4)},
+            of::load(block + 6),
+            static_cast<V>(block[8])};
+  }
+  HWY_INLINE void add_to_own(const values& a, const V* x) {
+    const vec block_x = ofx::load(x);
+    for (int r = 0; r < 3; ++r) acc[r] += a.row[r] * block_x;
+    third += a.third * x[2];
+    last += a.last * x[2];
+  }
+  HWY_INLINE void add_block(const A* block, const V* x, V* y) {
+    const values a = load(block);
+    add_to_own(a, x);
+    vec sums = ofx::load(y), third_sums = ofx::load(y + 2);
+    sums += a.row[0] * own_x[0];
+    sums += a.row[1] * own_x[1];
+    sums += a.row[2] * own_last;
+    third_sums += a.third * own_x;
+    third_sums += vec{a.last, 0} * vec{own_last, 0};
+    ofx::store(y, sums);
+    ofx::store(y + 2, third_sums);
+  }
+  HWY_INLINE void add_diagonal(const A* block, const V* x) { add_to_own(load(block), x); }
+  HWY_INLINE void store(V* y) const {
+    for (int r = 0; r < 2; ++r) y[r] = (acc[r][0] + acc[r][1]) + third[r];
+    y[2] = acc[2][0] + acc[2][1];
+    y[3] = last;
+  }
+  static HWY_INLINE V sum(const V* y, int r) { return r < 2 ? y[r] : y[2] + y[3]; }
+};
+
+template <int Size, class A, class V> struct row_for {
+  static constexpr bool by_two = Size == 3 && register_bytes / sizeof(V) == 2;
+  template <bool ByTwo, class Unused> struct choose { using type = row_by_vectors<Size, A, V>; };
+  template <class Unused> struct choose<true, Unused> { using type = row_of_three_by_two<A, V>; };
+  using type = typename choose<by_two, void>::type;
+};
+
+/// Calls body with the block size as a constant.
+template <class Body> HWY_INLINE auto with_size(index block_size, const Body& body) {
+  switch (block_size) {
+    case 2:
+      return body(std::integral_constant<int, 2>());
+    case 3:
+      return body(std::integral_constant<int, 3>());
+    default:
+      return body(std::integral_constant<int, 4>());
+  }
+}
+
+template <int Size, class A, class V>
+void multiply_part(const sbsr_part<A, V>& part, const V* HWY_RESTRICT x, V* HWY_RESTRICT slots) {
+  using row = typename row_for<Size, A, V>::type;
+  offset k = part.block_begin[part.first];
+  for (index i = part.first; i < part.last; ++i) {
+    const V* own_x = x + offset{i} * Size;
+    row sums(own_x);
+    const offset diagonal = part.block_begin[i + 1] - 1;
+    const A* block = part.val + k * (Size * Size);
+    for (; k < diagonal; ++k, block += Size * Size) {
+      const offset j = part.block_col[k];
+      sums.add_block(block, x + j * Size, slots + j * row::slots);
+    }
+    ++k;
+    if (row::past_end > 0 && i + 1 == part.block_rows) {
+      // The last block and the last x have nothing behind them that could be read in vain.
+      A last_block[Size * Size + row::past_end] = {};
+      V last_x[Size + row::past_end] = {};
+      __builtin_memcpy(last_block, block, Size * Size * sizeof(A));
+      __builtin_memcpy(last_x, own_x, Size * sizeof(V));
+      sums.add_diagonal(last_block, last_x);
+    } else {
+      sums.add_diagonal(block, own_x);
+    }
+    sums.store(slots + offset{i} * row::slots);
+  }
+}
+
+template <class A, class V>
+void multiply(index block_size, const sbsr_part<A, V>& part, const V* x, V* slots) {
+  with_size(block_size, [&](auto size) { multiply_part<size>(part, x, slots); });
+}
+
+template <class A, class V>
+void find_sums(index block_size, const V* HWY_RESTRICT slots, index block_rows, V* HWY_RESTRICT sums) {
+  with_size(block_size, [&](auto size) {
+    using row = typename row_for<size, A, V>::type;
+    for (index i = 0; i < block_rows; ++i)
+      for (int r = 0; r < size; ++r) sums[offset{i} * size + r] = row::sum(slots + offset{i} * row::slots, r);
+  });
+}
+
+template <class A, class V> index panel_cols(index block_size) {
+  return with_size(block_size, [](auto size) { return index{row_for<size, A, V>::type::panel_cols}; });
+}
+template <class A, class V> index slots(index block_size) {
+  return with_size(block_size, [](auto size) { return index{row_for<size, A, V>::type::slots}; });
+}
+
+template <class A, class V> constexpr sbsr_functions<A, V> all() {
+  return {panel_cols<A, V>, slots<A, V>, multiply<A, V>, find_sums<A, V>};
+}
+const compiled_functions<sbsr_functions<float, float>>::entry floats(HWY_TARGET, all<float, float>());
+const compiled_functions<sbsr_functions<float, double>>::entry mixed(HWY_TARGET, all<float, double>());
+const compiled_functions<sbsr_functions<double, double>>::entry doubles(HWY_TARGET, all<double, double>());
+
+}  // namespace
+}  // namespace nz::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nz::cpu {
+namespace {
+
+template <class A, class V> class sbsr_stretches final : public prepared_matrix<V> {
+ public:
+  sbsr_stretches(sbsr<A> a, stretches cut, std::string_view simd)
+      : prepared_matrix<V>(a.rows, a.cols, cpu_device()),
+        functions_(compiled_functions<sbsr_functions<A, V>>::find(simd)),
+        per_row_(functions_.slots(a.block_size)),
+        chunk_block_rows_(most_chunk_rows / a.block_size),
+        a_(std::move(a)),
+        cut_(std::move(cut)),
+        slots_(static_cast<std::size_t>(cut_.slot_begin.back() * per_row_)) {
+    for (index s = 0; s <= cut_.count(); ++s)
+      cost_before_.push_back(a_.block_begin[cut_.first[s]] + offset{2} * cut_.first[s]);
+    chunk_before_.push_back(0);
+    for (index s = 0; s < cut_.count(); ++s)
+      chunk_before_.push_back(chunk_before_.back() +
+                              (cut_.first[s + 1] - cut_.first[s] + chunk_block_rows_ - 1) /
+                                  chunk_block_rows_);
+  }
+  footprint storage() const override {
+    footprint out = footprint_of(a_);
+    out.bytes += slots_.size() * sizeof(V);
+    return out;
+  }
+  /// The slots are written and read.
+  std::uint64_t traffic() const override { return prepared_matrix<V>::traffic() + slots_.size() * sizeof(V); }
+
+ private:
+  void run(V alpha, const V* x, V beta, V* y, stream) const override {
+    const scale_and_add<V> epilogue{alpha, beta};
+    const bool is_plain = alpha == V{1} && beta == V{0};
+    run_chunks(x, [&](index, index first, index block_rows, const V* slots) {
+      V* chunk_y = y + offset{first} * a_.block_size;
+      if (is_plain) return functions_.find_sums(a_.block_size, slots, block_rows, chunk_y);
+      alignas(64) V sums[most_chunk_rows];
+      functions_.find_sums(a_.block_size, slots, block_rows, sums);
+      for (index i = 0; i < block_rows * a_.block_size; ++i) epilogue(sums[i], chunk_y[i]);
+    });
+  }
+
+  double run_fused(const V* x, const rows_epilogue<V>& epilogue) const override {
+    array<double> parts(static_cast<std::size_t>(chunk_before_.back()));
+    run_chunks(x, [&](index chunk, index first, index block_rows, const V* slots) {
+      alignas(64) V sums[most_chunk_rows];
+      functions_.find_sums(a_.block_size, slots, block_rows, sums);
+      parts[static_cast<std::size_t>(chunk)] =
+          epilogue(first * a_.block_size, {sums, static_cast<std::size_t>(block_rows * a_.block_size)});
+    });
+    double total = 0;
+    for (const double part : parts) total += part;
+    return total;
+  }
+
+  /// for_chunk(chunk, first block row, block rows, slots) on several threads at once.
+  template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const {
+#  pragma omp parallel if (cut_.count() > 1)
+    {
+      const share mine = cost_share(cost_before_);
+      for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) multiply_stretch(s, x);
+#  pragma omp barrier
+      for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) {
+        add_spills(s);
+        index chunk = chunk_before_[static_cast<std::size_t>(s)];
+        for (index first = cut_.first[s]; first < cut_.first[s + 1]; first += chunk_block_rows_, ++chunk)
+          for_chunk(chunk, first, std::min(chunk_block_rows_, cut_.first[s + 1] - first),
+                    slots_of(s) + offset{first} * per_row_);
+      }
+    }
+  }
+
+  /// Of block row 0, for the use of stretch s; there are some from cut_.lowest[s] on.
+  V* slots_of(index s) const { return slots_.data() + (cut_.slot_begin[s] - cut_.lowest[s]) * per_row_; }
+
+  void multiply_stretch(index s, const V* x) const {
+    V* slots = slots_of(s);
+    const index first = cut_.first[s];
+    std::fill(slots + offset{cut_.lowest[s]} * per_row_, slots + offset{first} * per_row_, V{0});
+    functions_.multiply(a_.block_size,
+                        {a_.block_begin.data(), a_.block_col.data(), a_.val.data(), first, cut_.first[s + 1],
+                         a_.block_rows()},
+                        x, slots);
+  }
+
+  /// What the stretches below found for the rows of stretch s, in their order.
+  void add_spills(index s) const {
+    V* own = slots_of(s);
+    for (index below = s + 1; below < cut_.count(); ++below) {
+      const index first = std::max(cut_.lowest[below], cut_.first[s]), last = cut_.first[s + 1];
+      const V* spilt = slots_of(below);
+      for (offset k = offset{first} * per_row_; k < offset{last} * per_row_; ++k) own[k] += spilt[k];
+    }
+  }
+
+  sbsr_functions<A, V> functions_;
+  index per_row_;  // slots of a block row
+  index chunk_block_rows_;
+  sbsr<A> a_;
+  stretches cut_;
+  std::vector<offset> cost_before_;
+  std::vector<index> chunk_before_;
+  mutable array<V> slots_;
+};
+
+}  // namespace
+
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_sbsr_stretches(const csr<A>& a, const prepare_options& options) {
+  const auto& functions = compiled_functions<sbsr_functions<A, V>>::find(options.simd);
+  sbsr_options how;
+  how.block_size = find_symmetric_block_size(a);
+  how.panel_cols = functions.panel_cols(how.block_size);
+  stretches cut = cut_into_stretches(a, how.block_size, functions.slots(how.block_size) * int{sizeof(V)});
+  how.first_block_row = cut.first;
+  how.for_each = run_in_team;
+  if constexpr (sizeof(A) == sizeof(double))
+    if (auto narrow = to_sbsr_of_floats(a, how))
+      return std::make_unique<sbsr_stretches<float, V>>(std::move(*narrow), std::move(cut), options.simd);
+  sbsr<A> converted = to_sbsr(a, how);  // while `cut` is still whole
+  return std::make_unique<sbsr_stretches<A, V>>(std::move(converted), std::move(cut), options.simd);
+}
+
+template std::unique_ptr<prepared_matrix<float>> prepare_sbsr_stretches(const csr<float>&,
+                                                                        const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_sbsr_stretches(const csr<float>&,
+                                                                         const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_sbsr_stretches(const csr<double>&,
+                                                                         const prepare_options&);
+
+}  // namespace nz::cpu
+#endif

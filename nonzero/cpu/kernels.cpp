@@ -30,6 +30,11 @@ constexpr kernel_row without_gathers(kernel_row of) {
   return of;
 }
 
+constexpr kernel_row one_triangle(kernel_row of, std::string_view both_triangles) {
+  of.both_triangles = both_triangles;
+  return of;
+}
+
 /// Plans think of it.
 constexpr kernel_row candidate(kernel_row of) {
   of.is_candidate = true;
@@ -78,8 +83,9 @@ constexpr kernel_row table[] = {
                                  "runs by vectors of rows, the rest by groups of eight rows")),
     candidate(
         row<bsr_rows>("bsr_rows", "bsr", "equal shares of entries; a block's column of values at a time")),
-    candidate(row<sbsr_stretches>("sbsr_stretches", "sbsr",
-                                  "each block of a triangle for its rows and its columns at once")),
+    candidate(one_triangle(row<sbsr_stretches>("sbsr_stretches", "sbsr",
+                                               "each block of a triangle for its rows and columns at once"),
+                           "bsr_rows")),
     candidate(without_gathers(row<binned_two_pass>(
         "binned_two_pass", "binned", "products by blocks of columns, then sums by bins of rows"))),
     candidate(row<sell_slices>("sell_slices", "sell",

@@ -46,6 +46,9 @@ struct kernel_row {
   bool is_gather_free = false;
   /// Whether plans think of it. References, peers and the lectures' formats are there to be compared with.
   bool is_candidate = false;
+  /// The kernel for both triangles where this one has a symmetric matrix's lower one. A sample of rows is not
+  /// symmetric, so plans judge this one by what that other takes.
+  std::string_view both_triangles = {};
 
   /// Converts `a` for this kernel and places it. Throws `unsupported` where the format would break the
   /// budget, `device_error` where the device is missing or full.

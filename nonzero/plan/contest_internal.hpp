@@ -51,6 +51,7 @@ template <class V> class contest {
     double bytes = 0, seconds = 0, conversion = 0;  // of the whole matrix
   };
   forecast foresee(const kernel_row& kernel) const;
+  forecast foresee_triangle(const kernel_row& kernel) const;
   double time_multiply(const prepared_matrix<V>& ready, std::size_t rows) const;
   void predict(const kernel_row& kernel);
   void predict_all();

@@ -30,8 +30,8 @@ template <class V> void explain_refusal(const csr<V>& a, padding_budget budget, 
   for (const format_row& format : formats())
     if (format.name == out.kernel->format) {
       const format_cost cost = find_cost(format, a, budget);
-      out.size = cost.size;
-      out.is_too_large = cost.refusal.has_value();
+      out.size = cost.size.value_or(footprint());
+      out.is_too_large = cost.is_too_large();
     }
 }
 

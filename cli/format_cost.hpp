@@ -11,8 +11,10 @@ namespace nz::cli {
 
 /// What a matrix would take in a format, and whether it can be had.
 struct format_cost {
-  footprint size;
+  std::optional<footprint> size;       // none: the format is for other matrices, whatever the budget
   std::optional<std::string> refusal;  // the library's reason; none: it can be had
+
+  bool is_too_large() const { return size && refusal; }
 };
 
 /// Adds --padding-budget to a command.
@@ -20,9 +22,10 @@ void add_budget_option(CLI::App& command, padding_budget& budget);
 
 /// Found without converting the matrix.
 template <class V> format_cost find_cost(const format_row& format, const csr<V>& a, padding_budget budget) {
-  format_cost out{format.footprint_of(a), std::nullopt};
+  format_cost out;
   try {
-    require_within_budget(format.name, out.size, footprint_of(a), budget);
+    out.size = format.footprint_of(a);
+    require_within_budget(format.name, *out.size, footprint_of(a), budget);
   } catch (const unsupported& e) {
     out.refusal = e.what();
   }

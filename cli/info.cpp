@@ -87,8 +87,8 @@ ordered_json as_json(const findings& found, const matrix_argument& argument) {
     const format_cost& cost = found.costs[k];
     out["formats"].push_back(
         {{"name", formats()[k].name},
-         {"bytes", cost.size.bytes},
-         {"padding_bytes", cost.size.padding_bytes},
+         {"bytes", cost.size ? ordered_json(cost.size->bytes) : ordered_json(nullptr)},
+         {"padding_bytes", cost.size ? ordered_json(cost.size->padding_bytes) : ordered_json(nullptr)},
          {"refused", cost.refusal ? ordered_json(*cost.refusal) : ordered_json(nullptr)}});
   }
   return out;
@@ -143,9 +143,12 @@ std::string costs_text(const findings& found, padding_budget budget) {
              {""}});
   for (std::size_t k = 0; k < found.costs.size(); ++k) {
     const format_cost& cost = found.costs[k];
-    out.add({std::string(formats()[k].name), format_bytes(cost.size.bytes),
-             per_entry_text(cost.size, found.features.entries), padding_text(cost.size),
-             cost.refusal ? refusal_text(budget) : ""});
+    const std::string name(formats()[k].name);
+    if (cost.size)
+      out.add({name, format_bytes(cost.size->bytes), per_entry_text(*cost.size, found.features.entries),
+               padding_text(*cost.size), cost.refusal ? refusal_text(budget) : ""});
+    else
+      out.add({name, yellow("refused: ") + *cost.refusal});
   }
   return out.text();
 }

@@ -14,7 +14,7 @@ class Bench(InFolder):
 
     def suited(self, matrix):
         """Without the kernels that take matrices of full blocks only."""
-        return [r for r in matrix["results"] if not r["kernel"].startswith("bsr")]
+        return [r for r in matrix["results"] if not r["kernel"].startswith(("bsr", "sbsr"))]
 
     def figures(self, *words, status=0):
         return json.loads(self.output_of("bench", *words, *self.QUICK, "--json", "-", status=status))
@@ -27,8 +27,11 @@ class Bench(InFolder):
                 self.assertRegex(text, r"copies [\d.]+ GB/s")
                 self.assertIn("\na.mtx  4 × 4, 7 entries, double\n  168 B with x and y", text)
                 for kernel in self.kernels(device):
-                    if kernel["format"] == "bsr":
-                        self.assertRegex(text, rf"\n  {kernel['name']} +bsr +refused: bsr: no size of block")
+                    if kernel["format"] in ["bsr", "sbsr"]:
+                        reason = "no size of block" if kernel["format"] == "bsr" else ".*not symmetric"
+                        self.assertRegex(
+                            text, rf"\n  {kernel['name']} +{kernel['format']} +refused: {kernel['format']}: {reason}"
+                        )
                         continue
                     self.assertRegex(
                         text,

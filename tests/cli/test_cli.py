@@ -127,6 +127,10 @@ class Info(InFolder):
         self.assertIn("padding", found["ell"]["refused"])
         self.assertIsNone(found["csr"]["refused"])
         self.assertIn("refused: padding past 4 × csr", self.output_of("info", "dense_rows:3000:2:1"))
+        found = {f["name"]: f for f in self.json_of("info", "a.mtx")["formats"]}
+        self.assertIn("not symmetric", found["sbsr"]["refused"])
+        self.assertIsNone(found["sbsr"]["bytes"])
+        self.assertRegex(self.output_of("info", "a.mtx"), r"\n  sbsr +refused: sbsr: .* not symmetric")
 
     def test_sees_symmetry(self):
         self.assertIn("symmetric, pattern and values", self.output_of("info", "poisson2d:5"))
@@ -361,8 +365,8 @@ class Multiply(InFolder):
         self.vector("y.mtx", 1, 1, 1, 1)
         options = ["--x", "x.mtx", "--alpha", "2", "--beta", "-1", "--y", "y.mtx", "--padding-budget", "100"]
         for kernel in self.kernels_here():
-            if kernel["format"] == "bsr":
-                continue  # it takes matrices of full blocks only
+            if kernel["format"] in ["bsr", "sbsr"]:
+                continue  # they take matrices of full blocks only
             place = ["--kernel", kernel["name"], "--device", kernel["runs_on"]]
             with self.subTest(place):
                 self.assertEqual(self.product("a.mtx", *options, *place), [11, -1, 39, 9])
@@ -404,11 +408,12 @@ class Multiply(InFolder):
 
     def test_by_full_blocks_with_the_kernels_that_need_them(self):
         sums = self.product("fem:3")
-        for kernel in ["bsr_serial", "bsr_rows"]:
+        for kernel in ["bsr_serial", "bsr_rows", "sbsr_serial", "sbsr_stretches"]:
             self.assertEqual(self.product("fem:3", "--kernel", kernel), sums)  # exact in any order
 
     def test_a_refused_format_is_status_1(self):
         self.assert_fails(1, "multiply", "a.mtx", "--kernel", "bsr_serial", saying="no size of block")
+        self.assert_fails(1, "multiply", "a.mtx", "--kernel", "sbsr_serial", saying="not symmetric")
         self.assert_fails(1, "multiply", "dense_rows:3000:2:1", "--kernel", "ell_serial", saying="padding")
 
 
@@ -425,7 +430,8 @@ class CheckAndList(InFolder):
                 if result["verdict"] == "ok":
                     self.assertLessEqual(result["error_in_bounds"], 1)
                 else:
-                    self.assertIn("full" if result["kernel"].startswith("bsr") else "padding", result["why"])
+                    reason = {"bsr": "full", "sbs": "s(quare|ymmetric)"}.get(result["kernel"][:3], "padding")
+                    self.assertRegex(result["why"], reason)
         self.assertIn("refused", str(matrices[-1]))
 
     def test_prints_a_table(self):

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/formats/binned.hpp>
 #include <nonzero/formats/packed.hpp>
+#include <nonzero/formats/sbsr.hpp>
 #include <nonzero/reference/exact.hpp>
 
 namespace {
@@ -103,6 +105,32 @@ class recipe {
   csr<double> a_;
 };
 
+/// A symmetric matrix with full blocks where `a` has entries, folded into a few block rows, and on the
+/// diagonal.
+csr<double> symmetric_blocks(const csr<double>& a, index size) {
+  const index block_rows = std::min<index>(a.rows + 1, 200);
+  std::map<std::pair<index, index>, double> blocks;
+  for (index i = 0; i < block_rows; ++i) blocks[{i, i}] = i;
+  for (index i = 0; i < a.rows; ++i)
+    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+      const index row = i % block_rows, col = a.col[k] % block_rows;
+      blocks[{row, col}] = blocks[{col, row}] = a.val[k];
+    }
+  csr<double> out;
+  out.rows = out.cols = block_rows * size;
+  for (index row = 0; row < out.rows; ++row) {
+    for (auto at = blocks.lower_bound({row / size, 0}); at != blocks.end() && at->first.first == row / size;
+         ++at)
+      for (index c = 0; c < size; ++c) {
+        const index col = at->first.second * size + c;
+        out.col.push_back(col);
+        out.val.push_back(at->second + (row % size) * c + std::max(row, col));
+      }
+    out.row_begin.push_back(static_cast<offset>(out.col.size()));
+  }
+  return out;
+}
+
 /// Rows in the order of their blocks of columns, which is all that `binned` keeps of it.
 csr<double> by_blocks(const csr<double>& a) {
   csr<double> out = a;
@@ -140,8 +168,9 @@ void require_product(const nz::kernel_row& kernel, const csr<double>& a, std::st
   std::unique_ptr<nz::prepared_matrix<double>> ready;
   try {
     ready = kernel.prepare(a, {.simd = simd});
-  } catch (const nz::unsupported&) {  // too much padding, or too few blocks
-    require(kernel.format == "ell" || kernel.format == "sell" || kernel.format == "bsr");
+  } catch (const nz::unsupported&) {  // too much padding, too few blocks, or not symmetric
+    require(kernel.format == "ell" || kernel.format == "sell" || kernel.format == "bsr" ||
+            kernel.format == "sbsr");
     return;
   }
   std::vector<double> alone = y0, together = y0;
@@ -153,6 +182,18 @@ void require_product(const nz::kernel_row& kernel, const csr<double>& a, std::st
   require(have_same_bits(alone, together));
 }
 
+/// Every kernel, by one instruction set.
+void require_products(const csr<double>& a, unsigned choice) {
+  std::vector<double> x(static_cast<std::size_t>(a.cols)), y(static_cast<std::size_t>(a.rows));
+  for (std::size_t j = 0; j < x.size(); ++j) x[j] = static_cast<double>(j * 2654435761U % 1000) / 500 - 1;
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<double>(i % 10);
+  if (choice % 2 != 0) x[choice * 7 % x.size()] = std::numeric_limits<double>::infinity();
+  const auto exact = nz::reference::multiply_exactly<double>(-2.5, a, x, 0.75, y);
+  const auto targets = nz::simd_targets();
+  for (const nz::kernel_row& kernel : nz::cpu_kernels())
+    require_product(kernel, a, targets[choice / 2 % targets.size()], x, y, exact);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -162,14 +203,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   validate(a);
   require_back(to_packed(a), packed_footprint(a), a);
   require_back(to_binned(a), binned_footprint(a), by_blocks(a));
+  require_products(a, choice);
 
-  std::vector<double> x(static_cast<std::size_t>(a.cols)), y(static_cast<std::size_t>(a.rows));
-  for (std::size_t j = 0; j < x.size(); ++j) x[j] = static_cast<double>(j * 2654435761U % 1000) / 500 - 1;
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<double>(i % 10);
-  if (choice % 2 != 0) x[choice * 7 % x.size()] = std::numeric_limits<double>::infinity();
-  const auto exact = nz::reference::multiply_exactly<double>(-2.5, a, x, 0.75, y);
-  const auto targets = nz::simd_targets();
-  for (const nz::kernel_row& kernel : nz::cpu_kernels())
-    require_product(kernel, a, targets[choice / 2 % targets.size()], x, y, exact);
+  const index block_size = nz::symmetric_block_sizes[choice / 8 % std::size(nz::symmetric_block_sizes)];
+  const csr<double> symmetric = symmetric_blocks(a, block_size);
+  const auto panel_cols = static_cast<index>(choice / 32) % block_size + 1;
+  const auto triangle = to_sbsr(symmetric, {.block_size = block_size, .panel_cols = panel_cols});
+  require_back(triangle, footprint_of(triangle), symmetric);
+  require_products(symmetric, choice);
   return 0;
 }

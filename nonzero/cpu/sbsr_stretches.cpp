@@ -183,12 +183,9 @@ template <class A, class V> struct row_of_three_by_two {
   static HWY_INLINE V sum(const V* y, int r) { return r < 2 ? y[r] : y[2] + y[3]; }
 };
 
-template <int Size, class A, class V> struct row_for {
-  static constexpr bool by_two = Size == 3 && register_bytes / sizeof(V) == 2;
-  template <bool ByTwo, class Unused> struct choose { using type = row_by_vectors<Size, A, V>; };
-  template <class Unused> struct choose<true, Unused> { using type = row_of_three_by_two<A, V>; };
-  using type = typename choose<by_two, void>::type;
-};
+template <int Size, class A, class V>
+using row_for = std::conditional_t<Size == 3 && register_bytes / sizeof(V) == 2, row_of_three_by_two<A, V>,
+                                   row_by_vectors<Size, A, V>>;
 
 /// Calls body with the block size as a constant.
 template <class Body> HWY_INLINE auto with_size(index block_size, const Body& body) {
@@ -204,7 +201,7 @@ template <class Body> HWY_INLINE auto with_size(index block_size, const Body& bo
 
 template <int Size, class A, class V>
 void multiply_part(const sbsr_part<A, V>& part, const V* HWY_RESTRICT x, V* HWY_RESTRICT slots) {
-  using row = typename row_for<Size, A, V>::type;
+  using row = row_for<Size, A, V>;
   offset k = part.block_begin[part.first];
   for (index i = part.first; i < part.last; ++i) {
     const V* own_x = x + offset{i} * Size;
@@ -238,17 +235,17 @@ void multiply(index block_size, const sbsr_part<A, V>& part, const V* x, V* slot
 template <class A, class V>
 void find_sums(index block_size, const V* HWY_RESTRICT slots, index block_rows, V* HWY_RESTRICT sums) {
   with_size(block_size, [&](auto size) {
-    using row = typename row_for<size, A, V>::type;
+    using row = row_for<size, A, V>;
     for (index i = 0; i < block_rows; ++i)
       for (int r = 0; r < size; ++r) sums[offset{i} * size + r] = row::sum(slots + offset{i} * row::slots, r);
   });
 }
 
 template <class A, class V> index panel_cols(index block_size) {
-  return with_size(block_size, [](auto size) { return index{row_for<size, A, V>::type::panel_cols}; });
+  return with_size(block_size, [](auto size) { return index{row_for<size, A, V>::panel_cols}; });
 }
 template <class A, class V> index slots(index block_size) {
-  return with_size(block_size, [](auto size) { return index{row_for<size, A, V>::type::slots}; });
+  return with_size(block_size, [](auto size) { return index{row_for<size, A, V>::slots}; });
 }
 
 template <class A, class V> constexpr sbsr_functions<A, V> all() {

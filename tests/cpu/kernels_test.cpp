@@ -13,6 +13,7 @@
 
 #include "tests/battery/battery.hpp"
 #include "tests/cpu/with_threads.hpp"
+#include "tests/formats/symmetric_matrices.hpp"
 
 namespace {
 
@@ -74,25 +75,29 @@ template <class A> const csr<A>& scattered() {
   return a;
 }
 
-/// Prepared for a kernel by an instruction set, or nothing where its format may refuse the matrix: BSR one
-/// without blocks, and the one named.
+/// Prepared for a kernel by an instruction set, or nothing where its format may refuse the matrix: those of
+/// blocks one without, and the one named.
 template <class In>
 typename In::ready prepare_unless_refused(const nz::kernel_row& kernel, const csr<typename In::A>& a,
                                           const nz::prepare_options& options, std::string_view may_refuse) {
   try {
     return In::prepare(kernel, a, options);
   } catch (const nz::unsupported& e) {
-    EXPECT_TRUE(kernel.format == "bsr" || kernel.format == may_refuse) << e.what();
+    EXPECT_TRUE(kernel.format == "bsr" || kernel.format == "sbsr" || kernel.format == may_refuse) << e.what();
     return {};
   }
 }
 
-/// body(matrix, may_refuse, budget) for the battery, for scattered() and for a matrix of many chunks between
-/// giant rows of several pieces each: in ELL that would be 20 GB.
+/// body(matrix, may_refuse, budget) for the battery, for symmetric blocks in many stretches, for scattered()
+/// and for a matrix of many chunks between giant rows of several pieces each: in ELL that would be 20 GB.
 template <class A> void for_each_matrix(const auto& body) {
   for (const auto& [name, a] : battery::matrices<A>()) {
     SCOPED_TRACE(name);
     body(a, "none", no_limit);
+  }
+  {
+    SCOPED_TRACE("symmetric blocks");
+    body(symmetric_block_matrix<A>(3, 4000, {1, 2, 40, 41}), "none", no_limit);
   }
   {
     SCOPED_TRACE("several panels and blocks of columns");

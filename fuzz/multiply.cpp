@@ -194,6 +194,19 @@ void require_products(const csr<double>& a, unsigned choice) {
     require_product(kernel, a, targets[choice / 2 % targets.size()], x, y, exact);
 }
 
+index block_size_for(unsigned choice) {
+  return nz::symmetric_block_sizes[choice / 8 % std::size(nz::symmetric_block_sizes)];
+}
+
+/// One triangle gives a symmetric matrix back, and every kernel its product.
+void require_triangle(const csr<double>& a, unsigned choice) {
+  const index block_size = block_size_for(choice),
+              panel_cols = static_cast<index>(choice / 32) % block_size + 1;
+  const auto triangle = to_sbsr(a, {.block_size = block_size, .panel_cols = panel_cols});
+  require_back(triangle, footprint_of(triangle), a);
+  require_products(a, choice);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -204,12 +217,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   require_back(to_packed(a), packed_footprint(a), a);
   require_back(to_binned(a), binned_footprint(a), by_blocks(a));
   require_products(a, choice);
-
-  const index block_size = nz::symmetric_block_sizes[choice / 8 % std::size(nz::symmetric_block_sizes)];
-  const csr<double> symmetric = symmetric_blocks(a, block_size);
-  const auto panel_cols = static_cast<index>(choice / 32) % block_size + 1;
-  const auto triangle = to_sbsr(symmetric, {.block_size = block_size, .panel_cols = panel_cols});
-  require_back(triangle, footprint_of(triangle), symmetric);
-  require_products(symmetric, choice);
+  require_triangle(symmetric_blocks(a, block_size_for(choice)), choice);
   return 0;
 }

@@ -5,8 +5,8 @@
 // are multiplied by a vector of x: nothing is broadcast or summed across lanes before the end of a row.
 // Good: symmetric matrices of small full blocks, numbered so that a block's column is near its row.
 // Bad: columns from all over: the spills would be as large as the matrix, so they are refused.
-// Traffic: 4.3 bytes per entry of 3 x 3 blocks in double, 2.3 where all values are exact in single, and the
-// slots, some 4 % of that.
+// Traffic: 4.4 bytes per entry of 3 x 3 blocks in double, 2.3 where all values are exact in single, plus x;
+// the slots, some 0.3 bytes per entry, are written and read.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -14,15 +14,11 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#if defined(__aarch64__)
-#  include <arm_neon.h>
-#endif
-
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
-#include <nonzero/cpu/registers_internal.hpp>
 #include <nonzero/cpu/share.hpp>
 #include <nonzero/cpu/stretches_internal.hpp>
+#include <nonzero/cpu/symmetric_rows_internal.hpp>
 #include <nonzero/formats/sbsr.hpp>
 
 #ifndef NONZERO_CPU_SBSR_STRETCHES  // this file is included by itself, once for each target
@@ -54,138 +50,6 @@ template <class A, class V> struct sbsr_functions {
 HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
-
-/// The compiler's vectors, as in bsr_rows.
-template <class A, class V, int Lanes> struct vectors {
-  using vec [[gnu::vector_size(Lanes * sizeof(V))]] = V;
-  using loaded [[gnu::vector_size(Lanes * sizeof(A))]] = A;
-
-  /// From any address.
-  static HWY_INLINE vec load(const A* values) {
-#if defined(__aarch64__)
-    // GCC 12 converts a vector of two floats one by one.
-    if constexpr (Lanes == 2 && sizeof(A) < sizeof(V)) return (vec)vcvt_f64_f32(vld1_f32(values));
-#endif
-    loaded out;
-    __builtin_memcpy(&out, values, sizeof(out));
-    return __builtin_convertvector(out, vec);
-  }
-  static HWY_INLINE vec load_sums(const V* values) {
-    vec out;
-    __builtin_memcpy(&out, values, sizeof(out));
-    return out;
-  }
-  static HWY_INLINE void store(V* to, vec values) { __builtin_memcpy(to, &values, sizeof(values)); }
-};
-
-/// The sums of a block row while it is walked, for blocks whose rows are whole vectors, or one with a lane
-/// past the row's end, of which nothing comes.
-template <int Size, class A, class V> struct row_by_vectors {
-  static constexpr int most_lanes = register_bytes / int{sizeof(V)};
-  static constexpr int fitting = Size <= 2 ? 2 : 4;
-  static constexpr int lanes = fitting < most_lanes ? fitting : most_lanes;
-  static constexpr int parts = (Size + lanes - 1) / lanes;
-  static constexpr int slots = parts * lanes, panel_cols = Size;
-  static constexpr int past_end = slots - Size;  // what is read past the end of a block, and of its x
-  using of = vectors<A, V, lanes>;
-  using ofx = vectors<V, V, lanes>;
-  typename of::vec acc[Size * parts] = {};
-  V own_x[Size];
-
-  explicit HWY_INLINE row_by_vectors(const V* x) {
-    for (int r = 0; r < Size; ++r) own_x[r] = x[r];
-  }
-  HWY_INLINE void add_block(const A* block, const V* x, V* y) {
-    for (int p = 0; p < parts; ++p) {
-      const auto block_x = ofx::load(x + p * lanes);
-      auto sums = ofx::load(y + p * lanes);
-      for (int r = 0; r < Size; ++r) {
-        const auto row = of::load(block + r * Size + p * lanes);
-        acc[r * parts + p] += row * block_x;
-        sums += row * own_x[r];
-      }
-      ofx::store(y + p * lanes, sums);
-    }
-  }
-  HWY_INLINE void add_diagonal(const A* block, const V* x) {
-    for (int p = 0; p < parts; ++p) {
-      const auto block_x = ofx::load(x + p * lanes);
-      for (int r = 0; r < Size; ++r) acc[r * parts + p] += of::load(block + r * Size + p * lanes) * block_x;
-    }
-  }
-  HWY_INLINE void store(V* y) const {
-    for (int r = 0; r < Size; ++r) {
-      V sum = acc[r * parts][0];
-      for (int c = 1; c < Size; ++c) sum += acc[r * parts + c / lanes][c % lanes];
-      y[r] = sum;
-    }
-    for (int r = Size; r < slots; ++r) y[r] = 0;
-  }
-  static HWY_INLINE V sum(const V* y, int r) { return y[r]; }
-};
-
-/// The same for 3 x 3 blocks and vectors of two: the first two columns row by row, then the third.
-/// The third sum has two slots.
-template <class A, class V> struct row_of_three_by_two {
-  static constexpr int slots = 4, panel_cols = 2, past_end = 0;
-  using of = vectors<A, V, 2>;
-  using ofx = vectors<V, V, 2>;
-  using vec = typename of::vec;
-  vec acc[3] = {}, third = {};  // of the rows' first two columns; of the first two rows' third
-  V last = 0;                   // of the third row's third
-  vec own_x;
-  V own_last;
-
-  explicit HWY_INLINE row_of_three_by_two(const V* x) : own_x(ofx::load(x)), own_last(x[2]) {}
-
-  struct values {
-    vec row[3], third;
-    V last;
-  };
-  static HWY_INLINE values load(const A* block) {
-#if defined(__aarch64__)
-    if constexpr (sizeof(A) < sizeof(V)) {
-      const float32x4_t low = vld1q_f32(block), high = vld1q_f32(block + 4);
-      return {{(vec)vcvt_f64_f32(vget_low_f32(low)), (vec)vcvt_high_f64_f32(low),
-               (vec)vcvt_f64_f32(vget_low_f32(high))},
-              (vec)vcvt_high_f64_f32(high),
-              static_cast<V>(block[8])};
-    }
-#endif
-    return {{of::load(block), of::load(block + 2), of::load(block + 4)},
-            of::load(block + 6),
-            static_cast<V>(block[8])};
-  }
-  HWY_INLINE void add_to_own(const values& a, const V* x) {
-    const vec block_x = ofx::load(x);
-    for (int r = 0; r < 3; ++r) acc[r] += a.row[r] * block_x;
-    third += a.third * x[2];
-    last += a.last * x[2];
-  }
-  HWY_INLINE void add_block(const A* block, const V* x, V* y) {
-    const values a = load(block);
-    add_to_own(a, x);
-    vec sums = ofx::load(y), third_sums = ofx::load(y + 2);
-    sums += a.row[0] * own_x[0];
-    sums += a.row[1] * own_x[1];
-    sums += a.row[2] * own_last;
-    third_sums += a.third * own_x;
-    third_sums += vec{a.last, 0} * vec{own_last, 0};
-    ofx::store(y, sums);
-    ofx::store(y + 2, third_sums);
-  }
-  HWY_INLINE void add_diagonal(const A* block, const V* x) { add_to_own(load(block), x); }
-  HWY_INLINE void store(V* y) const {
-    for (int r = 0; r < 2; ++r) y[r] = (acc[r][0] + acc[r][1]) + third[r];
-    y[2] = acc[2][0] + acc[2][1];
-    y[3] = last;
-  }
-  static HWY_INLINE V sum(const V* y, int r) { return r < 2 ? y[r] : y[2] + y[3]; }
-};
-
-template <int Size, class A, class V>
-using row_for = std::conditional_t<Size == 3 && register_bytes / sizeof(V) == 2, row_of_three_by_two<A, V>,
-                                   row_by_vectors<Size, A, V>>;
 
 /// Calls body with the block size as a constant.
 template <class Body> HWY_INLINE auto with_size(index block_size, const Body& body) {

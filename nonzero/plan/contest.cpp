@@ -26,8 +26,6 @@ constexpr double two_pass_slowdown = 2;
 /// rest may be branches predicted wrongly, for lengths of rows that change all the time, which an order of
 /// the rows avoids; a sample is too short to tell, since its branches are soon learnt.
 constexpr double shared_waiting = 0.5;
-/// What one triangle takes of what both do: a product is two, but its values are read once.
-constexpr double triangle_bytes = 0.55, triangle_seconds = 0.7, triangle_conversion = 1.6;
 /// The share of all the time to come that may go into looking at samples.
 constexpr double sampling_share = 0.05;
 constexpr int most_conversions = 3;
@@ -138,18 +136,6 @@ template <class V> typename contest<V>::forecast contest<V>::foresee(const kerne
   return out;
 }
 
-/// By what was foreseen for both triangles. Throws `unsupported`.
-template <class V>
-typename contest<V>::forecast contest<V>::foresee_triangle(const kernel_row& kernel) const {
-  for (const plan_candidate& both : candidates_) {
-    if (both.kernel != kernel.both_triangles || !both.predicted_seconds) continue;
-    find_symmetric_block_size(a_);  // refuses most that are not symmetric
-    return {triangle_bytes * static_cast<double>(*both.predicted_bytes),
-            triangle_seconds * *both.predicted_seconds, triangle_conversion * *both.predicted_conversion};
-  }
-  throw unsupported(fmt::format("{}, by which it is judged, did", kernel.both_triangles));
-}
-
 template <class V> void contest<V>::predict(const kernel_row& kernel) {
   plan_candidate& out = candidates_.emplace_back();
   out.kernel = kernel.name;
@@ -169,6 +155,19 @@ template <class V> void contest<V>::predict(const kernel_row& kernel) {
   } catch (const unsupported& e) {
     out.verdict = fmt::format("refused a sample of the rows: {}", e.what());
   }
+}
+
+/// What a kernel of one triangle would take, by what was foreseen for both. Throws `unsupported`.
+template <class V>
+typename contest<V>::forecast contest<V>::foresee_triangle(const kernel_row& kernel) const {
+  constexpr double bytes = 0.55, seconds = 0.7, conversion = 1.6;  // as shares of those for both
+  for (const plan_candidate& both : candidates_) {
+    if (both.kernel != kernel.both_triangles || !both.predicted_seconds) continue;
+    find_symmetric_block_size(a_);  // refuses most that are not symmetric
+    return {bytes * static_cast<double>(*both.predicted_bytes), seconds * *both.predicted_seconds,
+            conversion * *both.predicted_conversion};
+  }
+  throw unsupported(fmt::format("{}, by which it is judged, did", kernel.both_triangles));
 }
 
 template <class V> void contest<V>::predict_all() {

@@ -51,9 +51,9 @@ template <class V> class contest {
     double bytes = 0, seconds = 0, conversion = 0;  // of the whole matrix
   };
   forecast foresee(const kernel_row& kernel) const;
-  forecast foresee_triangle(const kernel_row& kernel) const;
   double time_multiply(const prepared_matrix<V>& ready, std::size_t rows) const;
   void predict(const kernel_row& kernel);
+  forecast foresee_triangle(const kernel_row& kernel) const;
   void predict_all();
   bool could_win(plan_candidate& candidate) const;
   void convert(plan_candidate& candidate);

@@ -18,9 +18,6 @@ using clock = std::chrono::steady_clock;
 
 /// A gain smaller than this is lost in the noise of short measurements.
 constexpr double least_gain = 0.03;
-/// A kernel that does not gather writes as well as it reads, in two passes: how much longer than reading the
-/// same bytes that takes. Only a contest tells; it should not be entered for too little.
-constexpr double two_pass_slowdown = 2;
 /// The part of what csr_balanced waits for that another kernel that gathers is taken to wait for too. The
 /// rest may be branches predicted wrongly, for lengths of rows that change all the time, which an order of
 /// the rows avoids; a sample is too short to tell, since its branches are soon learnt.
@@ -124,8 +121,8 @@ template <class V> typename contest<V>::forecast contest<V>::foresee(const kerne
   const double x_bytes = static_cast<double>(a_.cols) * sizeof(V);
   const double own = static_cast<double>(ready->traffic()) - x_bytes;  // grows with the rows
   out.seconds = (own * scale_ + x_bytes) / bytes_per_second_;
-  if (kernel.is_gather_free) {
-    out.seconds *= two_pass_slowdown;
+  if (kernel.streaming_slowdown > 0) {  // only a contest tells
+    out.seconds *= kernel.streaming_slowdown;
     return out;
   }
   const int threads = thread_count(0);
@@ -149,7 +146,7 @@ template <class V> void contest<V>::predict(const kernel_row& kernel) {
     out.predicted_conversion = seen.conversion;
     // What a sample needs between two passes says little of the whole; that is looked at once it is
     // converted.
-    if (seen.bytes > terms_.memory_budget && !kernel.is_gather_free)
+    if (seen.bytes > terms_.memory_budget && kernel.streaming_slowdown == 0)
       out.verdict = "would not fit the memory budget";
   } catch (const unsupported& e) {
     out.verdict = fmt::format("refused a sample of the rows: {}", e.what());

@@ -137,7 +137,7 @@ binned_cut cut_into_bins(const chunking& cut, std::span<const offset> row_begin,
   binned_cut out{least_block_cols, {cut.first_row.begin(), cut.first_row.end()}, {}, long_rows_of(cut)};
   for (index b = 0; b <= cut.chunks(); ++b) out.panel_bin.push_back(b);
   const double most_blocks = std::max(1.0, blocks_per_entry * entries_beside(row_begin));
-  const auto are_too_many = [&] { return cols / out.block_cols > most_blocks; };
+  const auto are_too_many = [&] { return static_cast<double>(cols) / out.block_cols > most_blocks; };
   while (out.block_cols < binned<double>::most_block_cols && are_too_many()) out.block_cols *= 2;
   if (are_too_many())
     throw unsupported("binned_one_pass: rows of too few entries for so many columns; use binned_two_pass");

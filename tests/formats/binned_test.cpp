@@ -69,8 +69,8 @@ TEST(Binned, HoldsAPanelBlockByBlockAndEachBinByBin) {
 TEST(Binned, DealsTheEntriesOfASegmentSoThatNeighboursAreOfDifferentRows) {
   const auto places_of = [](offset entries) {
     nz::dealt_places places(entries);
-    std::vector<offset> out;
-    for (offset i = 0; i < entries; ++i) out.push_back(places.next());
+    std::vector<offset> out(static_cast<std::size_t>(entries));
+    for (offset& place : out) place = places.next();
     return out;
   };
   EXPECT_EQ(places_of(9), (std::vector<offset>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
@@ -82,10 +82,7 @@ TEST(Binned, DealsTheEntriesOfASegmentSoThatNeighboursAreOfDifferentRows) {
     for (offset i = 0; i < entries; ++i) EXPECT_EQ(places[static_cast<std::size_t>(i)], i);
   }
   // Eight rows of three entries in one segment: each round has one of every row.
-  std::vector<index> cols;
-  for (index i = 0; i < 24; ++i) cols.push_back(i % 3);
-  const csr<double> a{
-      8, 3, {0, 3, 6, 9, 12, 15, 18, 21, 24}, {cols.begin(), cols.end()}, array<double>(24, 1)};
+  const auto a = nz::generate::uniform<double>(8, 3, 3);
   const auto b = to_binned(a);
   validate(b);
   for (std::size_t k = 0; k < 24; ++k) EXPECT_EQ(b.row[k], k % 8);

@@ -23,6 +23,8 @@ constexpr double two_pass_slowdown = 2;
 /// rest may be branches predicted wrongly, for lengths of rows that change all the time, which an order of
 /// the rows avoids; a sample is too short to tell, since its branches are soon learnt.
 constexpr double shared_waiting = 0.5;
+/// Bytes of x that a core's own cache holds beside the rest, on most processors.
+constexpr double near_cache = 512 * 1024;
 /// The share of all the time to come that may go into looking at samples.
 constexpr double sampling_share = 0.03;
 constexpr int most_conversions = 3;
@@ -134,11 +136,6 @@ template <class V> typename contest<V>::forecast contest<V>::foresee(const kerne
   return out;
 }
 
-/// What a kernel that does not gather takes at the least: it writes a product for each entry and reads it.
-template <class V> double contest<V>::least_two_pass_seconds() const {
-  return two_pass_slowdown * 2 * static_cast<double>(a_.nnz()) * sizeof(V) / bytes_per_second_;
-}
-
 template <class V> void contest<V>::predict(const kernel_row& kernel) {
   plan_candidate& out = candidates_.emplace_back();
   out.kernel = kernel.name;
@@ -146,9 +143,9 @@ template <class V> void contest<V>::predict(const kernel_row& kernel) {
     out.verdict = "its products are not the same bits every time";
     return;
   }
-  if (kernel.is_gather_free && csr_bytes_ <= terms_.memory_budget &&
-      least_two_pass_seconds() > csr_seconds_) {
-    out.verdict = fmt::format("no faster than {}", fallback_kernel);
+  const bool x_is_near = static_cast<double>(a_.cols) * sizeof(V) <= near_cache;
+  if (kernel.is_gather_free && x_is_near && csr_bytes_ <= terms_.memory_budget) {
+    out.verdict = "a near cache holds all of x: it has nothing to gain";
     return;
   }
   try {

@@ -52,7 +52,6 @@ template <class V> class contest {
   };
   forecast foresee(const kernel_row& kernel) const;
   double time_multiply(const prepared_matrix<V>& ready, std::size_t rows) const;
-  double least_two_pass_seconds() const;
   void predict(const kernel_row& kernel);
   void predict_all();
   bool could_win(plan_candidate& candidate) const;

@@ -74,8 +74,9 @@ std::string duel_text(const bench_matrix& matrix) {
     if (found)
       out += fmt::format("{}{} is {:.2f} × as fast as {}", lead, found->ours, found->ratio, found->peer);
   };
-  add(find_duel(matrix), "  fastest of ours and of the others: ");
-  add(find_duel(matrix, plan_name), "; ");
+  const std::optional<duel> best = find_duel(matrix);
+  add(best, "  fastest of ours and of the others: ");
+  if (best && best->ours != plan_name) add(find_duel(matrix, plan_name), "; ");
   return out.empty() ? out : out + "\n";
 }
 

@@ -13,19 +13,14 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/binned_internal.hpp>
 #include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/share.hpp>
-#include <nonzero/formats/binned.hpp>
 
 #ifndef NONZERO_CPU_BINNED_TWO_PASS  // this file is included by itself, once for each target
 #  define NONZERO_CPU_BINNED_TWO_PASS
 namespace nz::cpu {
-
-/// Sums of a row that are kept apart in the second pass: entries of a row come one after the other, and an
-/// addition in memory must not wait for the one just before.
-constexpr int sum_ways = 4;
 
 /// S: what values are held in, V: what they are multiplied and added in.
 template <class S, class V> struct binned_functions {
@@ -33,7 +28,7 @@ template <class S, class V> struct binned_functions {
   void (*multiply)(const std::uint16_t* col, const S* val, offset entries, const V* x, V* product);
   /// The same where all values are one.
   void (*scale)(const std::uint16_t* col, S val, offset entries, const V* x, V* product);
-  /// sums[sum_ways * row[k] + k % sum_ways] += product[k]
+  /// sums[row[k]] += product[k]
   void (*add)(const std::uint16_t* row, const V* product, offset entries, V* sums);
 };
 
@@ -68,10 +63,11 @@ void scale(const std::uint16_t* HWY_RESTRICT col, S val, offset entries, const V
 template <class V>
 void add(const std::uint16_t* HWY_RESTRICT row, const V* HWY_RESTRICT product, offset entries,
          V* HWY_RESTRICT sums) {
+  constexpr int width = 8;
   offset k = 0;
-  for (; k + sum_ways <= entries; k += sum_ways)
-    for (int e = 0; e < sum_ways; ++e) sums[sum_ways * row[k + e] + e] += product[k + e];
-  for (int e = 0; k < entries; ++k, ++e) sums[sum_ways * row[k] + e] += product[k];
+  for (; k + width <= entries; k += width)
+    for (int e = 0; e < width; ++e) sums[row[k + e]] += product[k + e];
+  for (; k < entries; ++k) sums[row[k]] += product[k];
 }
 
 template <class S, class V> using entry = typename compiled_functions<binned_functions<S, V>>::entry;
@@ -87,8 +83,8 @@ HWY_AFTER_NAMESPACE();
 namespace nz::cpu {
 namespace {
 
-constexpr index most_bin_rows = 2048;            // whose sums a near cache holds
-constexpr offset bin_cost = 32 * most_bin_rows;  // entries and thirty-two times the rows of a bin
+constexpr index most_bin_rows = 4096;            // whose sums the nearest cache holds
+constexpr offset bin_cost = 16 * most_bin_rows;  // entries and sixteen times the rows of a bin
 constexpr index panels = 6;                      // so that the products between the passes take little memory
 constexpr index least_block_cols = 8192;         // whose x the nearest cache holds
 constexpr offset segment_entries = 64;           // a block has more columns where segments would hold fewer
@@ -108,35 +104,29 @@ std::vector<index> cut_into_panels(const chunking& cut) {
 }
 
 binned_cut cut_into_bins(const chunking& cut, offset entries, index cols) {
-  binned_cut out{least_block_cols, {cut.first_row.begin(), cut.first_row.end()}, cut_into_panels(cut), {}};
+  binned_cut out{least_block_cols,
+                 {cut.first_row.begin(), cut.first_row.end()},
+                 cut_into_panels(cut),
+                 long_rows_of(cut)};
   while (out.block_cols < binned<double>::most_block_cols &&
          cols / out.block_cols * offset{cut.chunks()} > entries / segment_entries)
     out.block_cols *= 2;
-  for (const chunking::piece& piece : cut.pieces)
-    if (out.long_row.empty() || out.long_row.back() != piece.row) out.long_row.push_back(piece.row);
   return out;
 }
 
 template <class A, class V> class binned_two_pass final : public prepared_matrix<V> {
  public:
-  binned_two_pass(const csr<A>& a, chunking cut, std::string_view simd)
+  binned_two_pass(const csr<A>& a, const chunking& cut, std::string_view simd)
       : prepared_matrix<V>(a.rows, a.cols, cpu_device()),
         full_(compiled_functions<binned_functions<A, V>>::find(simd)),
         single_(compiled_functions<binned_functions<float, V>>::find(simd)),
         long_rows_(compiled_functions<csr_functions<A, V>>::find(simd)),
-        cut_(std::move(cut)),
-        a_(to_binned(a, cut_into_bins(cut_, a.nnz(), a.cols), run_in_team)),
+        a_(to_binned(a, cut_into_bins(cut, a.nnz(), a.cols), run_in_team)),
+        cut_(with_pieces_apart(cut, a_, a)),
         piece_sums_(cut_.pieces.size()) {
     offset longest = 0;
     for (index p = 0; p < a_.panels(); ++p) longest = std::max(longest, panel_begin(p + 1) - panel_begin(p));
     products_.resize(static_cast<std::size_t>(longest));
-    for (std::size_t i = 0, p = 0; i < a_.long_row.size(); ++i) {  // pieces point into the rows kept apart
-      const offset before = a_.long_rows.row_begin[i] - a.row_begin[a_.long_row[i]];
-      for (; p < cut_.pieces.size() && cut_.pieces[p].row == a_.long_row[i]; ++p) {
-        cut_.pieces[p].begin += before;
-        cut_.pieces[p].end += before;
-      }
-    }
   }
   footprint storage() const override {
     footprint out = footprint_of(a_);
@@ -230,15 +220,12 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     const share mine =
         cost_share({cut_.cost_before.data() + first, static_cast<std::size_t>(last - first) + 1});
     for (index bin = first + static_cast<index>(mine.begin); bin < first + mine.end; ++bin) {
-      alignas(64) V sums[sum_ways * most_bin_rows];
+      alignas(64) V sums[most_bin_rows];
       const index rows = a_.bin_row[bin + 1] - a_.bin_row[bin];
-      std::fill_n(sums, sum_ways * rows, V{0});
+      std::fill_n(sums, rows, V{0});
       const offset begin = bin_begin(bin);
       full_.add(a_.row.data() + begin, products_.data() + (begin - panel_begin(panel)),
                 bin_begin(bin + 1) - begin, sums);
-      for (index i = 0; i < rows; ++i)
-        sums[i] =
-            (sums[sum_ways * i] + sums[sum_ways * i + 1]) + (sums[sum_ways * i + 2] + sums[sum_ways * i + 3]);
       if (cut_.is_long_row(bin)) sums[0] = sum_of_pieces<V>(cut_, piece_sums_, a_.bin_row[bin]);
       for_bin(bin, a_.bin_row[bin], {sums, static_cast<std::size_t>(rows)});
     }
@@ -247,8 +234,8 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   binned_functions<A, V> full_;
   binned_functions<float, V> single_;
   csr_functions<A, V> long_rows_;
-  chunking cut_;
   binned<A> a_;
+  chunking cut_;
   mutable array<V> products_, piece_sums_;
 };
 
@@ -256,8 +243,9 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
 
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_binned_two_pass(const csr<A>& a, const prepare_options& options) {
-  return std::make_unique<binned_two_pass<A, V>>(a, cut_into_chunks(a.row_begin, {most_bin_rows, bin_cost}),
-                                                 options.simd);
+  return std::make_unique<binned_two_pass<A, V>>(
+      a, cut_into_chunks(a.row_begin, {.most_rows = most_bin_rows, .cost = bin_cost, .row_cost = 16}),
+      options.simd);
 }
 
 template std::unique_ptr<prepared_matrix<float>> prepare_binned_two_pass(const csr<float>&,

@@ -7,9 +7,8 @@ namespace nz::cpu {
 
 chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size) {
   const index most_rows = size.most_rows, block_rows = size.block_rows;
-  const offset most_cost = size.cost;
+  const offset most_cost = size.cost, per_row = size.row_cost;
   const auto rows = static_cast<index>(row_begin.size()) - 1;
-  const offset per_row = most_cost / most_rows;
   const auto cost = [&](index row) { return row_begin[row] + per_row * row; };
   const auto length = [&](index row) { return row_begin[row + 1] - row_begin[row]; };
   // The last row that a chunk from `row` on, wanted to end at `end`, may end at.
@@ -61,7 +60,11 @@ chunking with_pieces_in_rows(chunking cut, std::span<const offset> row_begin) {
 
 template <class V>
 chunked_matrix<V>::chunked_matrix(index rows, index cols, chunking cut)
-    : prepared_matrix<V>(rows, cols, cpu_device()), cut_(std::move(cut)), piece_sums_(cut_.pieces.size()) {}
+    : prepared_matrix<V>(rows, cols, cpu_device()), cut_(std::move(cut)), piece_sums_(cut_.pieces.size()) {
+  for (index c = 0; c < cut_.chunks() && large_sums_.empty(); ++c)
+    if (cut_.first_row[c + 1] - cut_.first_row[c] > most_chunk_rows)
+      large_sums_.resize(static_cast<std::size_t>(rows));
+}
 
 template <class V> index chunked_matrix<V>::chunk_of(index row) const {
   return static_cast<index>(std::upper_bound(cut_.first_row.begin(), cut_.first_row.end(), row) -
@@ -81,10 +84,32 @@ void chunked_matrix<V>::run_chunks(const V* x, ForChunk for_chunk) const {
       for (offset p = mine.begin; p < mine.end; ++p) piece_sums_[p] = find_piece_sum(cut_.pieces[p], x);
 #pragma omp barrier
     }
-    const share mine = cost_share(cut_.cost_before);
-    for (auto chunk = static_cast<index>(mine.begin); chunk < mine.end; ++chunk)
+    const auto run = [&](index chunk) {
       for_chunk(chunk, cut_.first_row[chunk], cut_.first_row[chunk + 1] - cut_.first_row[chunk]);
+    };
+    if (!large_sums_.empty()) {
+#pragma omp for schedule(dynamic)
+      for (index chunk = 0; chunk < cut_.chunks(); ++chunk) run(chunk);
+    } else {
+      const share mine = cost_share(cut_.cost_before);
+      for (auto chunk = static_cast<index>(mine.begin); chunk < mine.end; ++chunk) run(chunk);
+    }
   }
+}
+
+/// for_sums(chunk, first row, sums) likewise.
+template <class V>
+template <class ForSums>
+void chunked_matrix<V>::run_sums(const V* x, ForSums for_sums) const {
+  run_chunks(x, [&](index chunk, index first, index rows) {
+    alignas(64) V few[most_chunk_rows];
+    V* const sums = large_sums_.empty() ? few : large_sums_.data() + first;
+    if (cut_.is_long_row(chunk))
+      sums[0] = sum_of_pieces<V>(cut_, piece_sums_, first);
+    else
+      find_sums(chunk, x, sums);
+    for_sums(chunk, first, std::span(sums, static_cast<std::size_t>(rows)));
+  });
 }
 
 template <class V> V sum_of_pieces(const chunking& cut, std::span<const V> piece_sums, index row) {
@@ -97,27 +122,22 @@ template <class V> V sum_of_pieces(const chunking& cut, std::span<const V> piece
 }
 
 template <class V> void chunked_matrix<V>::run(V alpha, const V* x, V beta, V* y, stream) const {
+  if (alpha == V{1} && beta == V{0})
+    return run_chunks(x, [&](index chunk, index first, index) {
+      if (cut_.is_long_row(chunk))
+        y[first] = sum_of_pieces<V>(cut_, piece_sums_, first);
+      else
+        find_sums(chunk, x, y + first);
+    });
   const scale_and_add<V> epilogue{alpha, beta};
-  const bool is_plain = alpha == V{1} && beta == V{0};
-  run_chunks(x, [&](index chunk, index first, index rows) {
-    if (cut_.is_long_row(chunk)) return epilogue(sum_of_pieces<V>(cut_, piece_sums_, first), y[first]);
-    if (is_plain) return find_sums(chunk, x, y + first);
-    alignas(64) V sums[most_chunk_rows];
-    find_sums(chunk, x, sums);
-    for (index i = 0; i < rows; ++i) epilogue(sums[i], y[first + i]);
+  run_sums(x, [&](index, index first, std::span<const V> sums) {
+    for (const V sum : sums) epilogue(sum, y[first++]);
   });
 }
 
 template <class V> double chunked_matrix<V>::run_fused(const V* x, const rows_epilogue<V>& epilogue) const {
   array<double> parts(static_cast<std::size_t>(cut_.chunks()));
-  run_chunks(x, [&](index chunk, index first, index rows) {
-    alignas(64) V sums[most_chunk_rows];
-    if (cut_.is_long_row(chunk))
-      sums[0] = sum_of_pieces<V>(cut_, piece_sums_, first);
-    else
-      find_sums(chunk, x, sums);
-    parts[static_cast<std::size_t>(chunk)] = epilogue(first, {sums, static_cast<std::size_t>(rows)});
-  });
+  run_sums(x, [&](index chunk, index first, std::span<V> sums) { parts[chunk] = epilogue(first, sums); });
   double total = 0;
   for (const double part : parts) total += part;
   return total;

@@ -35,12 +35,13 @@ struct chunking {
 struct chunk_size {
   index most_rows = most_chunk_rows;
   offset cost = chunk_cost;
+  offset row_cost = 4;  // what a row costs beside its entries
   index block_rows =
       1;  // so many rows belong together: no chunk parts them, except where one of them is long
 };
 
-/// A chunk is closed once its entries and `cost` / `most_rows` times its rows come to `cost`. A row of more
-/// than twice that is a chunk of its own. Takes time for the chunks, not for the rows.
+/// A chunk is closed once it has `most_rows` or its entries and rows cost `cost`. A row of more than twice
+/// that is a chunk of its own. Takes time for the chunks, not for the rows.
 chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size = {});
 
 /// The same with the pieces counted from their row's begin, for formats that keep a row's entries apart.
@@ -50,13 +51,15 @@ chunking with_pieces_in_rows(chunking cut, std::span<const offset> row_begin);
 template <class V> V sum_of_pieces(const chunking& cut, std::span<const V> piece_sums, index row);
 
 /// A matrix whose kernel finds the sums of one chunk of rows at a time. Threads have consecutive chunks of
-/// about the same cost; long rows come first, cut into pieces whose sums are added in order.
+/// about the same cost, or take one after the other where chunks are so large that they are few; long rows
+/// come first, cut into pieces whose sums are added in order.
 template <class V> class chunked_matrix : public prepared_matrix<V> {
  protected:
   chunked_matrix(index rows, index cols, chunking cut);
   const chunking& cut() const { return cut_; }
   /// The chunk that a row is in.
   index chunk_of(index row) const;
+  std::size_t scratch_bytes() const { return large_sums_.size() * sizeof(V); }
 
  private:
   /// sums[i] = (A x)[first_row + i] for the rows of a chunk, which is no long row.
@@ -67,9 +70,11 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   void run(V alpha, const V* x, V beta, V* y, stream) const final;
   double run_fused(const V* x, const rows_epilogue<V>& epilogue) const final;
   template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const;
+  template <class ForSums> void run_sums(const V* x, ForSums for_sums) const;
 
   chunking cut_;
   mutable array<V> piece_sums_;
+  mutable array<V> large_sums_;  // rows long where chunks have more than most_chunk_rows, else empty
 };
 
 }  // namespace nz::cpu

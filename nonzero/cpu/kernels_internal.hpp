@@ -15,6 +15,8 @@ std::unique_ptr<prepared_matrix<V>> prepare_csr_balanced(const csr<A>&, const pr
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_packed_slices(const csr<A>&, const prepare_options&);
 template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_binned_one_pass(const csr<A>&, const prepare_options&);
+template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_binned_two_pass(const csr<A>&, const prepare_options&);
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_coo_runs(const csr<A>&, const prepare_options&);

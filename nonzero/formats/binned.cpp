@@ -80,13 +80,15 @@ template <class V> csr<V> rows_of(const csr<V>& a, std::span<const index> rows) 
 
 /// Distributes the entries of one bin to its segments.
 template <class V> void fill_bin(const csr<V>& a, index panel, index bin, binned<V>& out) {
-  struct places {
+  struct segment_places {
     offset entry, row;
+    dealt_places places;
   };
-  std::vector<places> next(static_cast<std::size_t>(out.blocks()));
+  std::vector<segment_places> segments;
   for (index c = 0; c < out.blocks(); ++c) {
-    const offset segment = out.segment(panel, c, bin);
-    next[static_cast<std::size_t>(c)] = {out.segment_begin[segment], out.segment_row[segment]};
+    const offset segment = out.segment(panel, c, bin), begin = out.segment_begin[segment];
+    segments.push_back(
+        {begin, out.segment_row[segment], dealt_places(out.segment_begin[segment + 1] - begin)});
   }
   const int shift = std::countr_zero(static_cast<std::uint32_t>(out.block_cols));
   auto apart = std::lower_bound(out.long_row.begin(), out.long_row.end(), out.bin_row[bin]);
@@ -97,10 +99,10 @@ template <class V> void fill_bin(const csr<V>& a, index panel, index bin, binned
     }
     for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
       const auto col = static_cast<std::uint32_t>(a.col[k]);
-      places& here = next[col >> shift];
-      const offset to = here.entry++;
+      segment_places& here = segments[col >> shift];
+      const offset place = here.places.next(), to = here.entry + place;
       out.col[to] = static_cast<std::uint16_t>(col & (static_cast<std::uint32_t>(out.block_cols) - 1));
-      out.row[here.row++] = static_cast<std::uint16_t>(i - out.bin_row[bin]);
+      out.row[here.row + place] = static_cast<std::uint16_t>(i - out.bin_row[bin]);
       if (out.values == packed_values::full)
         out.val[to] = a.val[k];
       else if (out.values == packed_values::single)
@@ -157,14 +159,16 @@ void validate_segment(const binned<V>& a, index block, index bin, offset segment
   const offset begin = a.segment_begin[segment], end = a.segment_begin[segment + 1];
   const offset cols = a.cols - offset{block} * a.block_cols;
   const index first = a.bin_row[bin], rows = a.bin_row[bin + 1] - first;
-  for (offset k = begin, r = a.segment_row[segment]; k < end; ++k, ++r) {
+  dealt_places places(end - begin);
+  for (offset i = 0, before = 0; i < end - begin; ++i) {
+    const offset place = places.next(), k = begin + place, r = a.segment_row[segment] + place;
     if (a.col[k] >= cols)
       throw shape_error(fmt::format("binned: col[{}] is {}, outside 0 to {}", k, a.col[k], cols - 1));
     if (a.row[r] >= rows)
       throw shape_error(fmt::format("binned: row[{}] is {}, outside 0 to {}", r, a.row[r], rows - 1));
-    if (k > begin && a.row[r] < a.row[r - 1])
-      throw shape_error(
-          fmt::format("binned: row falls from {} to {} at position {}", a.row[r - 1], a.row[r], r));
+    if (a.row[r] < before)
+      throw shape_error(fmt::format("binned: row falls from {} to {} at position {}", before, a.row[r], r));
+    before = a.row[r];
     const index row = first + a.row[r];
     if (is_long[static_cast<std::size_t>(row)])
       throw shape_error(fmt::format("binned: row {} is a long row, but has an entry at {}", row, r));

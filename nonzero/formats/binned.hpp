@@ -8,11 +8,31 @@
 
 namespace nz {
 
+/// Where the entries of a segment of `binned` lie, asked for in the order of rows: in eight equal parts that
+/// take turns, and then what is left over. Neighbours are thus of different rows, unless one row has most of
+/// the segment, and who adds them to sums in memory need not wait for the addition just before.
+class dealt_places {
+ public:
+  static constexpr offset hands = 8;
+  explicit dealt_places(offset entries) : dealt_(entries / hands * hands) {}
+  offset next() {
+    const offset here = at_++;
+    if (here >= dealt_) return here;
+    at_ = here + hands;
+    if (at_ >= dealt_) at_ -= dealt_ - 1;  // the next hand's first
+    if (here + hands >= dealt_ && at_ == hands) at_ = dealt_;
+    return here;
+  }
+
+ private:
+  offset dealt_, at_ = 0;
+};
+
 /// Binned: entries sorted by blocks of columns and bins of rows, so that a kernel meets only a piece of x,
-/// and then only a piece of y, that a near cache holds. (Block, bin) is a segment; its entries are in the
-/// order of rows. Bins are grouped in panels, one after the other. Within a panel, columns and values lie
-/// block by block and in each bin by bin, for who multiplies; row numbers lie bin by bin and in each block by
-/// block, for who adds up. Rows as long as a bin's share are kept apart, as they are.
+/// and only a piece of y, that a near cache holds. (Block, bin) is a segment; its entries, in the order of
+/// rows, lie in dealt_places. Bins are grouped in panels, one after the other. Within a panel, columns and
+/// values lie block by block and in each bin by bin, for who multiplies; row numbers lie bin by bin and in
+/// each block by block, for who adds up. Rows as long as a bin's share are kept apart, as they are.
 template <class V> struct binned {
   static constexpr index most_block_cols = 1 << 16;  // so that 16 bits hold a column of a block
   static constexpr index most_bin_rows = 1 << 16;    // likewise
@@ -27,7 +47,8 @@ template <class V> struct binned {
   array<offset> segment_row;       // blocks*bins long; where its row numbers are: in each panel one after the
                                    // other, bin by bin and in each block by block
   array<std::uint16_t> col;  // as long as segment_begin says; from the first column of the block; < cols
-  array<std::uint16_t> row;  // as long; from the first row of the bin, in it; never falls in a segment
+  array<std::uint16_t> row;  // as long; from the first row of the bin, in it; never falls in the
+                             // order of dealt_places
   packed_values values = packed_values::full;
   array<V> val;                 // full: as long; one: a single one; single: none
   array<float> single_val;      // single: as long; else none
@@ -75,9 +96,13 @@ template <class V, class Body> void for_each_entry(const binned<V>& a, Body body
     for (index c = 0; c < a.blocks(); ++c)
       for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b) {
         const offset segment = a.segment(p, c, b);
-        for (offset k = a.segment_begin[segment]; k < a.segment_begin[segment + 1]; ++k)
-          body(a.bin_row[b] + a.row[a.segment_row[segment] + (k - a.segment_begin[segment])],
-               c * a.block_cols + a.col[k], value(k));
+        const offset begin = a.segment_begin[segment], entries = a.segment_begin[segment + 1] - begin;
+        dealt_places places(entries);
+        for (offset i = 0; i < entries; ++i) {
+          const offset place = places.next();
+          body(a.bin_row[b] + a.row[a.segment_row[segment] + place], c * a.block_cols + a.col[begin + place],
+               value(begin + place));
+        }
       }
   for (index i = 0; i < a.long_rows.rows; ++i)
     for (offset k = a.long_rows.row_begin[i]; k < a.long_rows.row_begin[i + 1]; ++k)

@@ -17,30 +17,27 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// A gain smaller than this is lost in the noise of short measurements.
-constexpr double least_gain = 0.03;
-/// A kernel that does not gather writes as well as it reads, in two passes: how much longer than reading the
-/// same bytes that takes. Only a contest tells; it should not be entered for too little.
-constexpr double two_pass_slowdown = 2;
 /// The part of what csr_balanced waits for that another kernel that gathers is taken to wait for too. The
 /// rest may be branches predicted wrongly, for lengths of rows that change all the time, which an order of
 /// the rows avoids; a sample is too short to tell, since its branches are soon learnt.
 constexpr double shared_waiting = 0.5;
+/// Bytes of x that a core's own cache holds beside the rest, on most processors.
+constexpr double near_cache = 512 * 1024;
 /// The share of all the time to come that may go into looking at samples.
-constexpr double sampling_share = 0.05;
+constexpr double sampling_share = 0.03;
 constexpr int most_conversions = 3;
 /// What is predicted may be off: a conversion is tried where it seems to pay within this share of the
 /// multiplies to come, and to gain this much.
 constexpr double paying_share = 0.5, least_predicted_gain = 0.05;
 /// Timing a converted matrix takes about as long as so many multiplies.
-constexpr double contest_multiplies = 6;
+constexpr double contest_multiplies = 3;
 
 double seconds_since(clock::time_point start) {
   return std::chrono::duration<double>(clock::now() - start).count();
 }
 
 /// Teams of OpenMP that this thread starts are of one thread while this lives: of a sample, each of many
-/// threads would have too little to be timed.
+/// threads would have too little to be timed, and some nothing at all.
 class one_thread {
  public:
   one_thread() { omp_set_num_threads(1); }
@@ -96,10 +93,10 @@ template <class V> double contest<V>::reading_seconds() const {
   return static_cast<double>(csr_->traffic()) / bytes_per_second_;
 }
 
-/// The shortest of a few, after one to warm up: what else the machine does only ever adds.
+/// The shorter of two, after one to warm up: what else the machine does only ever adds.
 template <class V> double contest<V>::time_multiply(const prepared_matrix<V>& ready, std::size_t rows) const {
-  constexpr int most_runs = 3;
-  constexpr double enough = 20e-3, shortest_run = 50e-6;  // seconds
+  constexpr int most_runs = 2;
+  constexpr double enough = 5e-3, shortest_run = 10e-6;  // seconds
   const std::span<V> y = std::span(y_).first(rows);
   const auto run = [&](int calls) {
     const auto start = clock::now();
@@ -114,23 +111,24 @@ template <class V> double contest<V>::time_multiply(const prepared_matrix<V>& re
   return best;
 }
 
-/// What a kernel would take for all of the matrix, by what it takes for the sample. Throws `unsupported`.
+/// What a kernel would take for all of the matrix, by what one thread takes for the sample. Throws
+/// `unsupported`.
 template <class V> typename contest<V>::forecast contest<V>::foresee(const kernel_row& kernel) const {
+  const int threads = thread_count(0);
+  const one_thread alone;
   const auto start = clock::now();
   const padding_budget budget{terms_.memory_budget / csr_bytes_};
   const auto ready = kernel.prepare(sample_, {.budget = budget, .simd = terms_.simd, .may_borrow = true});
   forecast out;
-  out.conversion = seconds_since(start) * scale_;
+  out.conversion = seconds_since(start) * scale_ / threads;
   out.bytes = static_cast<double>(ready->storage().bytes) * scale_;
   const double x_bytes = static_cast<double>(a_.cols) * sizeof(V);
   const double own = static_cast<double>(ready->traffic()) - x_bytes;  // grows with the rows
   out.seconds = (own * scale_ + x_bytes) / bytes_per_second_;
-  if (kernel.is_gather_free) {
-    out.seconds *= two_pass_slowdown;
+  if (kernel.streaming_slowdown > 0) {  // only a contest tells
+    out.seconds *= kernel.streaming_slowdown;
     return out;
   }
-  const int threads = thread_count(0);
-  const one_thread alone;
   const double instructions = time_multiply(*ready, static_cast<std::size_t>(sample_.rows)) * scale_;
   out.seconds = std::max(out.seconds, instructions / threads) + shared_waiting * waiting_seconds_;
   return out;
@@ -143,6 +141,11 @@ template <class V> void contest<V>::predict(const kernel_row& kernel) {
     out.verdict = "its products are not the same bits every time";
     return;
   }
+  const bool x_is_near = static_cast<double>(a_.cols) * sizeof(V) <= near_cache;
+  if (kernel.streaming_slowdown > 0 && x_is_near && csr_bytes_ <= terms_.memory_budget) {
+    out.verdict = "a near cache holds all of x: it has nothing to gain";
+    return;
+  }
   try {
     const forecast seen = kernel.both_triangles.empty() ? foresee(kernel) : foresee_triangle(kernel);
     out.predicted_bytes = static_cast<std::uint64_t>(seen.bytes);
@@ -150,7 +153,7 @@ template <class V> void contest<V>::predict(const kernel_row& kernel) {
     out.predicted_conversion = seen.conversion;
     // What a sample needs between two passes says little of the whole; that is looked at once it is
     // converted.
-    if (seen.bytes > terms_.memory_budget && !kernel.is_gather_free)
+    if (seen.bytes > terms_.memory_budget && kernel.streaming_slowdown == 0)
       out.verdict = "would not fit the memory budget";
   } catch (const unsupported& e) {
     out.verdict = fmt::format("refused a sample of the rows: {}", e.what());
@@ -204,12 +207,11 @@ template <class V> bool contest<V>::could_win(plan_candidate& c) const {
   return false;
 }
 
-/// One after the other in turns, so that what else the machine does hits both.
+/// Where the two are close, both are timed again, in turns, so that what else the machine does hits both.
 template <class V> double contest<V>::time_against_csr(const prepared_matrix<V>& ready) {
-  constexpr int most_rounds = 3;
-  constexpr double clear_gain = 0.2;
+  constexpr double clear_win = 0.97, clear_loss = 1.15;  // times csr_balanced's
   double best = time_multiply(ready, y_.size());
-  for (int round = 1; round < most_rounds && best > (1 - clear_gain) * csr_seconds_; ++round) {
+  if (best > clear_win * csr_seconds_ && best < clear_loss * csr_seconds_) {
     csr_seconds_ = std::min(csr_seconds_, time_multiply(*csr_, y_.size()));
     best = std::min(best, time_multiply(ready, y_.size()));
   }
@@ -237,7 +239,7 @@ template <class V> void contest<V>::convert(plan_candidate& c) {
   if (!ready) return;
   c.seconds = time_against_csr(*ready);
   if (best_candidate_ == &candidates_.front()) best_.seconds = csr_seconds_;  // measured anew
-  const bool wins = best_candidate_ == nullptr || *c.seconds < (1 - least_gain) * best_.seconds;
+  const bool wins = best_candidate_ == nullptr || *c.seconds < best_.seconds;
   plan_candidate* const loser = wins ? best_candidate_ : &c;
   if (wins) {
     best_ = {std::move(ready), *c.seconds};

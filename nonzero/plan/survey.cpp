@@ -91,6 +91,8 @@ template <class V> csr<V> sample_windows(const csr<V>& a, offset entries) {
   const offset longest = entries / 4;  // of a row
   csr<V> out;
   out.cols = a.cols;
+  out.col.reserve(static_cast<std::size_t>(2 * entries));  // few samples are longer
+  out.val.reserve(static_cast<std::size_t>(2 * entries));
   for (const auto [begin, end] : windows)
     for (index i = begin; i < end; ++i) {
       const offset from = a.row_begin[i], to = from + std::min(a.row_length(i), longest);

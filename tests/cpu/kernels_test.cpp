@@ -62,13 +62,13 @@ template <class V> bool same_bits(const std::vector<V>& a, const std::vector<V>&
 
 constexpr int numbers_of_threads[] = {1, 2, 3, 5, 8};
 
-/// Short and long rows all over four blocks of columns, in several bins of several panels, for the kernel of
+/// Short and long rows all over four blocks of columns, in several bins of several panels, for the kernels of
 /// `binned`: two rows are so long that it keeps them apart. In ELL that would be 40 GB.
 template <class A> const csr<A>& scattered() {
   static const csr<A> a = [] {
     std::vector<index> lengths(20000, 7);
     for (std::size_t i = 0; i < lengths.size(); i += 9) lengths[i] = static_cast<index>(i % 40);
-    lengths[7000] = 70000;
+    lengths[7000] = 140000;
     lengths[19999] = 190000;
     return nz::generate::row_lengths<A>(3 * 65536 + 5, lengths, 12);
   }();

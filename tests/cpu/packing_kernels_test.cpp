@@ -26,7 +26,7 @@ template <class A, class V> void check(const auto& prepare) {
       if (!is_used[j]) x[j] = std::numeric_limits<V>::infinity();
     const std::vector<V> y0 = battery::numbers<V>(static_cast<std::size_t>(a.rows), 2);
     const auto exact = nz::reference::multiply_exactly<V>(V{2}, a, x, V{-1}, y0);
-    for (const auto* kernel : {"packed_slices", "binned_two_pass"})
+    for (const auto* kernel : {"packed_slices", "binned_one_pass", "binned_two_pass"})
       for (const std::string_view simd : nz::simd_targets()) {
         SCOPED_TRACE(testing::Message() << kernel << " by " << simd);
         const auto ready = prepare(nz::find_kernel(kernel, nz::device_kind::cpu), a, simd);

@@ -66,6 +66,29 @@ TEST(Binned, HoldsAPanelBlockByBlockAndEachBinByBin) {
   expect_identical(to_csr(a), by_blocks(small));
 }
 
+TEST(Binned, DealsTheEntriesOfASegmentSoThatNeighboursAreOfDifferentRows) {
+  const auto places_of = [](offset entries) {
+    nz::dealt_places places(entries);
+    std::vector<offset> out(static_cast<std::size_t>(entries));
+    for (offset& place : out) place = places.next();
+    return out;
+  };
+  EXPECT_EQ(places_of(9), (std::vector<offset>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(places_of(19),
+            (std::vector<offset>{0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 16, 17, 18}));
+  for (offset entries = 0; entries < 200; ++entries) {
+    auto places = places_of(entries);
+    std::sort(places.begin(), places.end());
+    for (offset i = 0; i < entries; ++i) EXPECT_EQ(places[static_cast<std::size_t>(i)], i);
+  }
+  // Eight rows of three entries in one segment: each round has one of every row.
+  const auto a = nz::generate::uniform<double>(8, 3, 3);
+  const auto b = to_binned(a);
+  validate(b);
+  for (std::size_t k = 0; k < 24; ++k) EXPECT_EQ(b.row[k], k % 8);
+  expect_identical(to_csr(b), a);
+}
+
 template <class V> class BinnedConversions : public testing::Test {};
 using precisions = testing::Types<float, double>;
 TYPED_TEST_SUITE(BinnedConversions, precisions);

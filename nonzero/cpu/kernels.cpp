@@ -25,8 +25,8 @@ constexpr kernel_row row(std::string_view name, std::string_view format, std::st
           prepare_here<Prepare, float, double>};
 }
 
-constexpr kernel_row without_gathers(double slowdown, kernel_row of) {
-  of.streaming_slowdown = slowdown;
+constexpr kernel_row without_gathers(kernel_row of) {
+  of.is_gather_free = true;
   return of;
 }
 
@@ -89,12 +89,10 @@ constexpr kernel_row table[] = {
     candidate(one_triangle(row<sbsr_stretches>("sbsr_stretches", "sbsr",
                                                "each block of a triangle for its rows and columns at once"),
                            "bsr_rows")),
-    candidate(without_gathers(
-        4, row<binned_one_pass>("binned_one_pass", "binned",
-                                "bin of rows by bin of rows, and in each block of columns by block"))),
-    candidate(
-        without_gathers(2, row<binned_two_pass>("binned_two_pass", "binned",
-                                                "products by blocks of columns, then sums by bins of rows"))),
+    candidate(without_gathers(row<binned_one_pass>(
+        "binned_one_pass", "binned", "bin of rows by bin of rows, and in each block of columns by block"))),
+    candidate(without_gathers(row<binned_two_pass>(
+        "binned_two_pass", "binned", "products by blocks of columns, then sums by bins of rows"))),
     candidate(row<sell_slices>("sell_slices", "sell",
                                "a slice of eight rows at a time; rows sorted within a chunk")),
     row<ell_blocks>("ell_blocks", "ell", "eight rows at a time, column by column"),

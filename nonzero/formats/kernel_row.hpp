@@ -42,9 +42,8 @@ struct kernel_row {
   /// Values in single precision, x, y and the sums in double; null where there is none.
   std::unique_ptr<prepared_matrix<double>> (*prepare_mixed)(const csr<float>&,
                                                             const prepare_options&) = nullptr;
-  /// Above 0: x is met in pieces that a near cache holds, so that a scattered x does not hold the kernel up;
-  /// it takes about so many times as long as reading its traffic() does. 0: x is gathered by column.
-  double streaming_slowdown = 0;
+  /// It meets x in pieces that a near cache holds: a scattered x does not hold it up.
+  bool is_gather_free = false;
   /// Whether plans think of it. References, peers and the lectures' formats are there to be compared with.
   bool is_candidate = false;
   /// The kernel for both triangles where this one has a symmetric matrix's lower one. A sample of rows is not

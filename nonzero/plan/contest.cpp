@@ -111,6 +111,18 @@ template <class V> double contest<V>::time_multiply(const prepared_matrix<V>& re
   return best;
 }
 
+/// A kernel that meets x in pieces is given a sample whose columns are folded into one: it would else have to
+/// fetch all of x for the few rows of a sample.
+template <class V>
+double contest<V>::time_sample(const kernel_row& kernel, const prepared_matrix<V>& ready) const {
+  const auto rows = static_cast<std::size_t>(sample_.rows);
+  if (!kernel.is_gather_free) return time_multiply(ready, rows);
+  constexpr index piece = 4096;
+  csr<V> folded = sample_;
+  for (index& col : folded.col) col %= piece;
+  return time_multiply(*kernel.prepare(folded, {.simd = terms_.simd}), rows);
+}
+
 /// What a kernel would take for all of the matrix, by what one thread takes for the sample. Throws
 /// `unsupported`.
 template <class V> typename contest<V>::forecast contest<V>::foresee(const kernel_row& kernel) const {
@@ -125,12 +137,9 @@ template <class V> typename contest<V>::forecast contest<V>::foresee(const kerne
   const double x_bytes = static_cast<double>(a_.cols) * sizeof(V);
   const double own = static_cast<double>(ready->traffic()) - x_bytes;  // grows with the rows
   out.seconds = (own * scale_ + x_bytes) / bytes_per_second_;
-  if (kernel.streaming_slowdown > 0) {  // only a contest tells
-    out.seconds *= kernel.streaming_slowdown;
-    return out;
-  }
-  const double instructions = time_multiply(*ready, static_cast<std::size_t>(sample_.rows)) * scale_;
-  out.seconds = std::max(out.seconds, instructions / threads) + shared_waiting * waiting_seconds_;
+  const double instructions = time_sample(kernel, *ready) * scale_ / threads;
+  const double waiting = kernel.is_gather_free ? 0 : shared_waiting * waiting_seconds_;
+  out.seconds = std::max(out.seconds, instructions) + waiting;
   return out;
 }
 
@@ -142,7 +151,7 @@ template <class V> void contest<V>::predict(const kernel_row& kernel) {
     return;
   }
   const bool x_is_near = static_cast<double>(a_.cols) * sizeof(V) <= near_cache;
-  if (kernel.streaming_slowdown > 0 && x_is_near && csr_bytes_ <= terms_.memory_budget) {
+  if (kernel.is_gather_free && x_is_near && csr_bytes_ <= terms_.memory_budget) {
     out.verdict = "a near cache holds all of x: it has nothing to gain";
     return;
   }
@@ -153,7 +162,7 @@ template <class V> void contest<V>::predict(const kernel_row& kernel) {
     out.predicted_conversion = seen.conversion;
     // What a sample needs between two passes says little of the whole; that is looked at once it is
     // converted.
-    if (seen.bytes > terms_.memory_budget && kernel.streaming_slowdown == 0)
+    if (seen.bytes > terms_.memory_budget && !kernel.is_gather_free)
       out.verdict = "would not fit the memory budget";
   } catch (const unsupported& e) {
     out.verdict = fmt::format("refused a sample of the rows: {}", e.what());

@@ -52,6 +52,7 @@ template <class V> class contest {
   };
   forecast foresee(const kernel_row& kernel) const;
   double time_multiply(const prepared_matrix<V>& ready, std::size_t rows) const;
+  double time_sample(const kernel_row& kernel, const prepared_matrix<V>& ready) const;
   void predict(const kernel_row& kernel);
   forecast foresee_triangle(const kernel_row& kernel) const;
   void predict_all();

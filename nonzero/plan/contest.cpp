@@ -165,7 +165,8 @@ template <class V> void contest<V>::predict(const kernel_row& kernel) {
     if (seen.bytes > terms_.memory_budget && !kernel.is_gather_free)
       out.verdict = "would not fit the memory budget";
   } catch (const unsupported& e) {
-    out.verdict = fmt::format("refused a sample of the rows: {}", e.what());
+    const char* const what = kernel.both_triangles.empty() ? " a sample of the rows" : "";
+    out.verdict = fmt::format("refused{}: {}", what, e.what());
   }
 }
 
@@ -179,7 +180,7 @@ typename contest<V>::forecast contest<V>::foresee_triangle(const kernel_row& ker
     return {bytes * static_cast<double>(*both.predicted_bytes), seconds * *both.predicted_seconds,
             conversion * *both.predicted_conversion};
   }
-  throw unsupported(fmt::format("{}, by which it is judged, did", kernel.both_triangles));
+  throw unsupported(fmt::format("{}, by which it is judged, does not suit", kernel.both_triangles));
 }
 
 template <class V> void contest<V>::predict_all() {

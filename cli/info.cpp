@@ -135,6 +135,11 @@ std::string histogram_text(const row_length_features& r) {
   return out.text();
 }
 
+/// The library's reasons begin with the format, which stands beside them here.
+std::string without_prefix(const std::string& text, const std::string& prefix) {
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
 std::string costs_text(const findings& found, padding_budget budget) {
   table out({{"format"},
              {"bytes", table::side::right},
@@ -148,7 +153,7 @@ std::string costs_text(const findings& found, padding_budget budget) {
       out.add({name, format_bytes(cost.size->bytes), per_entry_text(*cost.size, found.features.entries),
                padding_text(*cost.size), cost.refusal ? refusal_text(budget) : ""});
     else
-      out.add({name, yellow("refused: ") + *cost.refusal});
+      out.add({name, yellow("refused: ") + without_prefix(*cost.refusal, name + ": ")});
   }
   return out.text();
 }

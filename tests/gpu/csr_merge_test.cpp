@@ -35,7 +35,7 @@ nz::csr<double> rows_of(const std::vector<index>& lengths) {
       a.val.push_back(val_of(a.val.size()));
       a.col.push_back(j);
     }
-    a.row_begin.push_back(a.nnz());
+    a.row_begin.push_back(static_cast<offset>(a.col.size()));
   }
   return a;
 }
@@ -49,6 +49,7 @@ class CsrMerge : public testing::TestWithParam<device_kind> {
   /// y = 2 A x - y: an epilogue that is left out, or comes twice, shows in y.
   static void check(const std::vector<index>& lengths) {
     const nz::csr<double> a = rows_of(lengths);
+    nz::validate(a);
     std::vector<double> x(a.cols), y0(a.rows), expected(a.rows);
     for (index j = 0; j < a.cols; ++j) x[j] = x_of(j);
     for (index i = 0; i < a.rows; ++i) {

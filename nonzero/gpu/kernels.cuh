@@ -14,6 +14,7 @@
 #include <nonzero/gpu/csr_cached.cuh>
 #include <nonzero/gpu/csr_light_vector.cuh>
 #include <nonzero/gpu/csr_light_warp.cuh>
+#include <nonzero/gpu/csr_merge.cuh>
 #include <nonzero/gpu/csr_scalar.cuh>
 #include <nonzero/gpu/csr_vector.cuh>
 #include <nonzero/gpu/ell.cuh>
@@ -30,7 +31,14 @@ template <class V, class Queue, class Launch, class Placed>
 class prepared_on_gpu final : public prepared_matrix<V> {
  public:
   prepared_on_gpu(const csr<V>& a, const prepare_options& options)
-      : prepared_matrix<V>(a.rows, a.cols, options.on), a_(a, options) {}
+      : prepared_matrix<V>(a.rows, a.cols, options.on), a_(a, options) {
+    // What a kernel finds out on the device, once, about its matrix.
+    if constexpr (requires(Queue & queue, Placed & placed) { Launch::complete(queue, placed); }) {
+      Queue queue(*options.on, {});
+      Launch::complete(queue, a_);
+      options.on->synchronize({});  // multiplies may be in streams that do not wait for this one
+    }
+  }
   footprint storage() const override { return a_.storage(); }
 
  private:
@@ -77,6 +85,8 @@ inline constexpr kernel_row csr_rows[] = {
                                         "rows handed out while it runs, to 2 to 32 lanes at a time"),
     row<Queue, csr_light_warp_launch>("csr_light_warp", "csr", true,
                                       "rows handed out while it runs, to a warp at a time"),
+    row<Queue, csr_merge_launch>("csr_merge", "csr", true,
+                                 "equal shares of rows and entries per block, long rows cut"),
 };
 
 template <class Queue>

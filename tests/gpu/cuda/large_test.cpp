@@ -96,6 +96,7 @@ class LargeOnCard : public OnCard {
 
 TEST_F(LargeOnCard, CsrVectorCountsPast31Bits) { check("csr_vector"); }
 TEST_F(LargeOnCard, CsrLightWarpCountsPast31Bits) { check("csr_light_warp"); }
+TEST_F(LargeOnCard, CsrMergeCountsPast31Bits) { check("csr_merge"); }
 TEST_F(LargeOnCard, EllCountsPast31Bits) { check("ell"); }
 TEST_F(LargeOnCard, CooSegmentedCountsPast31Bits) { check("coo_segmented"); }
 TEST_F(LargeOnCard, HybCountsPast31Bits) { check("hyb"); }

@@ -44,24 +44,23 @@ __global__ void bsr_rows_kernel(index rows, index block_rows, const index* __res
   const std::int64_t warp = thread_in_grid() / slice_height, slice = warp / Size;
   const int r = static_cast<int>(warp % Size), lane = threadIdx.x % slice_height;
   if (slice * slice_height + lane >= block_rows) return;
-  constexpr int ahead = Size <= 6 ? 12 / Size : 1;  // blocks that are under way at once
+  constexpr int ahead = Size <= 3 ? 4 : Size <= 6 ? 2 : 1;  // blocks that are under way at once
   V sum = 0;
-  const Offset end = slice_begin[slice + 1];
-  for (Offset k = slice_begin[slice]; k < end; k += ahead) {
-    index j[ahead];
-    A v[ahead][Size];
-    for (int q = 0; q < ahead; ++q) {
+  in_batches<ahead>(slice_begin[slice], slice_begin[slice + 1], [&](auto steps, Offset k) {
+    index j[steps];
+    A v[steps][Size];
+    V v_x[steps][Size];
+    for (int q = 0; q < steps; ++q) {
       const offset step = offset{k} + q;
-      j[q] = k + q < end ? block_col[step * slice_height + lane] : padding_column;
-      for (int c = 0; c < Size; ++c) {
-        const offset at = ((step * Size + r) * Size + c) * slice_height + lane;
-        v[q][c] = k + q < end ? read_once(val + at) : A{0};
-      }
-    }
-    for (int q = 0; q < ahead; ++q)
+      j[q] = block_col[step * slice_height + lane];
       for (int c = 0; c < Size; ++c)
-        if (j[q] != padding_column) sum += static_cast<V>(v[q][c]) * x[j[q] * Size + c];
-  }
+        v[q][c] = read_once(val + ((step * Size + r) * Size + c) * slice_height + lane);
+    }
+    for (int q = 0; q < steps; ++q)
+      for (int c = 0; c < Size; ++c) v_x[q][c] = x_or_zero<Size>(x, j[q], c);
+    for (int q = 0; q < steps; ++q)
+      for (int c = 0; c < Size; ++c) sum += static_cast<V>(v[q][c]) * v_x[q][c];
+  });
   const std::int64_t row = std::int64_t{row_of_place(first_row, listed_rows, slice, lane)} * Size + r;
   if (row >= rows) return;  // the last block row may be cut off
   finish(rest_sums == nullptr ? sum : sum + rest_sums[row], y[row]);

@@ -27,18 +27,17 @@ __global__ void sell_slices_kernel(index rows, const index* __restrict__ first_r
   if (place >= rows) return;
   constexpr int ahead = 32 / sizeof(V);  // entries that are under way at once
   V sum = 0;
-  const Offset end = slice_begin[slice + 1];
-  for (Offset k = slice_begin[slice]; k < end; k += ahead) {
-    index j[ahead];
-    V v[ahead];
-    for (int q = 0; q < ahead; ++q) {
+  in_batches<ahead>(slice_begin[slice], slice_begin[slice + 1], [&](auto steps, Offset k) {
+    index j[steps];
+    V v[steps], v_x[steps];
+    for (int q = 0; q < steps; ++q) {
       const offset at = (offset{k} + q) * slice_height + lane;
-      j[q] = k + q < end ? read_once(col + at) : padding_column;
-      v[q] = k + q < end ? read_once(val + at) : V{0};
+      j[q] = read_once(col + at);
+      v[q] = read_once(val + at);
     }
-    for (int q = 0; q < ahead; ++q)
-      if (j[q] != padding_column) sum += v[q] * x[j[q]];
-  }
+    for (int q = 0; q < steps; ++q) v_x[q] = x_or_zero<1>(x, j[q], 0);
+    for (int q = 0; q < steps; ++q) sum += v[q] * v_x[q];
+  });
   finish(sum, y[row_of_place(first_row, listed_rows, slice, lane)]);
 }
 

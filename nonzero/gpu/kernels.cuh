@@ -9,6 +9,7 @@
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/errors.hpp>
 #include <nonzero/formats/kernel_row.hpp>
+#include <nonzero/gpu/bsr_rows.cuh>
 #include <nonzero/gpu/coo_atomic.cuh>
 #include <nonzero/gpu/coo_segmented.cuh>
 #include <nonzero/gpu/csr_cached.cuh>
@@ -20,6 +21,7 @@
 #include <nonzero/gpu/ell.cuh>
 #include <nonzero/gpu/hyb.cuh>
 #include <nonzero/gpu/jds.cuh>
+#include <nonzero/gpu/sell_slices.cuh>
 #include <nonzero/gpu/tjds.cuh>
 
 // The GPU kernels' rows of the table (plan/kernels.hpp), for one Queue: the emulator's or the card's.
@@ -98,6 +100,12 @@ inline constexpr kernel_row other_rows[] = {
     row<Queue, hyb_launch>("hyb", "hyb", false, "ell, then coo_segmented for the rest of long rows"),
     row<Queue, jds_launch>("jds", "jds", true, "a thread per row, rows sorted by length"),
     row<Queue, tjds_launch>("tjds", "tjds", true, "a thread per row, sorted, diagonal by diagonal"),
+};
+
+template <class Queue>
+inline constexpr kernel_row sliced_rows[] = {
+    row<Queue, sell_slices_launch>("sell_slices", "sell", true, "a warp per slice of 32 rows, sorted nearby"),
+    row<Queue, bsr_rows_launch>("bsr_rows", "bsr", true, "a warp for each row of 32 interleaved block rows"),
 };
 
 }  // namespace nz::gpu

@@ -54,7 +54,8 @@ std::shared_ptr<device> emulator_device() {
 }
 
 std::span<const kernel_row> emulator_kernels() {
-  static const auto rows = join({gpu::csr_rows<emulator_queue>, gpu::other_rows<emulator_queue>});
+  static const auto rows = join(
+      {gpu::csr_rows<emulator_queue>, gpu::other_rows<emulator_queue>, gpu::sliced_rows<emulator_queue>});
   return rows;
 }
 

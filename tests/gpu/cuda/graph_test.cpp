@@ -28,7 +28,8 @@ struct captured {
 
 /// Captures a multiply, then replays it with another x each time.
 void check_capture(const nz::kernel_row& kernel, const std::shared_ptr<nz::device>& on) {
-  const auto a = nz::generate::dense_rows<double>(3000, 3, 4);
+  const auto a = kernel.format == "bsr" ? nz::generate::fem_blocks<double>(6, 5, 4)
+                                        : nz::generate::dense_rows<double>(3000, 3, 4);
   const auto ready = kernel.prepare(a, {.budget = {1e9}, .on = on});
   const auto x0 = battery::numbers<double>(a.cols, 20), y0 = battery::numbers<double>(a.rows, 21);
   nz::vector<double> x(on, x0), y(on, y0);

@@ -102,5 +102,6 @@ TEST_F(LargeOnCard, CooSegmentedCountsPast31Bits) { check("coo_segmented"); }
 TEST_F(LargeOnCard, HybCountsPast31Bits) { check("hyb"); }
 TEST_F(LargeOnCard, JdsCountsPast31Bits) { check("jds"); }
 TEST_F(LargeOnCard, TjdsCountsPast31Bits) { check("tjds"); }
+TEST_F(LargeOnCard, SellSlicesCountsPast31Bits) { check("sell_slices"); }
 
 }  // namespace

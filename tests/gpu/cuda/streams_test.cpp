@@ -41,8 +41,14 @@ TEST_F(StreamsOnCard, TwoPreparedMatricesMultiplyInTwoStreamsAtOnce) {
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
     if (kernel.is_peer) continue;
     SCOPED_TRACE(kernel.name);
-    problem first(kernel, on, nz::generate::rmat<float>(13, 8), 40);
-    problem second(kernel, on, nz::generate::uniform<float>(9000, 4000, 20), 41);
+    const bool is_blocked = kernel.format == "bsr";
+    problem first(kernel, on,
+                  is_blocked ? nz::generate::fem_blocks<float>(15, 15, 15) : nz::generate::rmat<float>(13, 8),
+                  40);
+    problem second(kernel, on,
+                   is_blocked ? nz::generate::fem_blocks<float>(12, 14, 16)
+                              : nz::generate::uniform<float>(9000, 4000, 20),
+                   41);
     for (int i = 0; i < 50; ++i) {
       first.multiply(one);
       second.multiply(other);

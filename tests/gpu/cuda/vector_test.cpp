@@ -50,7 +50,7 @@ TEST_F(VectorOnCard, RefusesCopiesOfAnotherLength) {
 }
 
 TEST_F(VectorOnCard, OfAnotherDeviceOrTheSameForXAndYIsRefused) {
-  const nz::csr<float> a{2, 2, {0, 1, 2}, {0, 1}, {1, 1}};
+  const nz::csr<float> a{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {0.5F, 0.5F, 0.5F, 0.5F}};
   const std::vector<float> ones(2, 1);
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
     if (kernel.is_peer) continue;

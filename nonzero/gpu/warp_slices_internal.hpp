@@ -1,0 +1,64 @@
+#pragma once
+
+#include <algorithm>
+
+#include <nonzero/core/threads.hpp>
+#include <nonzero/formats/sell.hpp>
+
+// How rows are laid out for warps that have a row, or a block row, for each of their lanes.
+namespace nz::gpu {
+
+constexpr index slice_height = 32;  // the lanes of a warp
+
+/// The budget, but enough for the places without a row in the one slice of a small matrix.
+inline padding_budget for_slices(padding_budget budget, footprint csr) {
+  constexpr double never_refused = 64 << 10;  // bytes
+  return {std::max(budget.times_csr, never_refused / static_cast<double>(csr.bytes))};
+}
+
+/// SELL in slices for warps, converted by all threads. Throws `unsupported` where padding would break the
+/// budget.
+template <class V> sell<V> to_warp_slices(const csr<V>& a, padding_budget budget) {
+  // A multiple of the height: no slice but the last has places without a row.
+  constexpr index rows_per_window = 1024;
+  constexpr index windows_per_task = 16;
+  array<index> window_begin{0};
+  while (window_begin.back() < a.rows)
+    window_begin.push_back(window_begin.back() + std::min(rows_per_window, a.rows - window_begin.back()));
+  const auto for_each_window = [](index windows, const std::function<void(index)>& task) {
+    parallel_ranges(windows, windows_per_task, 0, [&](std::int64_t begin, std::int64_t end) {
+      for (auto w = static_cast<index>(begin); w < end; ++w) task(w);
+    });
+  };
+  return to_sell_by_steps(
+      a,
+      {.height = slice_height, .window_begin = std::move(window_begin), .for_each_window = for_each_window},
+      for_slices(budget, footprint_of(a)));
+}
+
+/// Which rows the slices hold, for 4 bytes per slice where these are neighbours, as in most slices of a
+/// regular matrix: 4 bytes per row are a tenth of the time of a tridiagonal one.
+struct slice_rows {
+  array<index> first;  // slices long; a slice's first row if the others follow it one by one, or -1 - n where
+                       // its rows are in `listed` from n * slice_height on
+  array<index> listed;  // slice_height rows for each of the other slices; -1 at a place without a row
+};
+
+/// `row` has the row of each place.
+inline slice_rows rows_of_slices(const array<index>& row) {
+  slice_rows out;
+  for (auto slice = row.begin(); slice != row.end();) {
+    const auto end = slice + std::min<std::ptrdiff_t>(slice_height, row.end() - slice);
+    if (std::adjacent_find(slice, end, [](index i, index j) { return j != i + 1; }) == end) {
+      out.first.push_back(*slice);
+    } else {
+      out.first.push_back(-1 - static_cast<index>(out.listed.size() / slice_height));
+      out.listed.insert(out.listed.end(), slice, end);
+      out.listed.resize(out.listed.size() + static_cast<std::size_t>(slice_height - (end - slice)), -1);
+    }
+    slice = end;
+  }
+  return out;
+}
+
+}  // namespace nz::gpu

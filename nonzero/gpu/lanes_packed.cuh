@@ -33,8 +33,8 @@ __device__ V sum_of_steps(const lanes_step<V>* __restrict__ step, offset steps, 
   for (offset k = 0; k < steps; ++k) {
     const lanes_step<V> now = step[k];
     const bool takes_part = (now.mask >> lane & 1U) != 0;
-    const index column = takes_part ? first + now.column + static_cast<index>(offset_of(k)) : 0;
-    const V with_it = sum + value_of(k, now) * x[column];
+    const auto from_step = static_cast<index>(offset_of(k));
+    const V with_it = sum + value_of(k, now) * x[takes_part ? first + now.column + from_step : 0];
     sum = takes_part ? with_it : sum;
   }
   return sum;

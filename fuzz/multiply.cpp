@@ -15,6 +15,7 @@
 #include <nonzero/cpu/kernels.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/formats/binned.hpp>
+#include <nonzero/formats/lanes.hpp>
 #include <nonzero/formats/packed.hpp>
 #include <nonzero/formats/sbsr.hpp>
 #include <nonzero/reference/exact.hpp>
@@ -215,6 +216,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const csr<double> a = from.follow();
   validate(a);
   require_back(to_packed(a), packed_footprint(a), a);
+  require_back(to_lanes(a, {std::numeric_limits<double>::infinity()}), lanes_footprint(a), a);
   require_back(to_binned(a), binned_footprint(a), by_blocks(a));
   require_products(a, choice);
   require_triangle(symmetric_blocks(a, block_size_for(choice)), choice);

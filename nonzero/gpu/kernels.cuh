@@ -21,6 +21,7 @@
 #include <nonzero/gpu/ell.cuh>
 #include <nonzero/gpu/hyb.cuh>
 #include <nonzero/gpu/jds.cuh>
+#include <nonzero/gpu/lanes_packed.cuh>
 #include <nonzero/gpu/sell_slices.cuh>
 #include <nonzero/gpu/tjds.cuh>
 
@@ -100,6 +101,8 @@ inline constexpr kernel_row other_rows[] = {
     row<Queue, hyb_launch>("hyb", "hyb", false, "ell, then coo_segmented for the rest of long rows"),
     row<Queue, jds_launch>("jds", "jds", true, "a thread per row, rows sorted by length"),
     row<Queue, tjds_launch>("tjds", "tjds", true, "a thread per row, sorted, diagonal by diagonal"),
+    row<Queue, lanes_packed_launch>("lanes_packed", "lanes", true,
+                                    "a thread per row, a warp per slice, as each slice is held"),
 };
 
 template <class Queue>

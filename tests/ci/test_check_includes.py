@@ -15,6 +15,7 @@ RIGHT = [
     ("nonzero/io/read.cpp", '"scan.hpp"'),
     ("nonzero/gpu/csr_vector.cuh", "<nonzero/gpu/threads.cuh>"),
     ("nonzero/gpu/warp_slices_internal.hpp", "<nonzero/core/threads.hpp>"),
+    ("nonzero/gpu/lanes_packed.cuh", "<nonzero/core/threads.hpp>"),
     ("nonzero/gpu/emulator/kernels.cpp", "<nonzero/gpu/csr_vector.cuh>"),
     ("nonzero/gpu/emulator/launch_internal.hpp", "<nonzero/gpu/emulator/grid_internal.hpp>"),
     ("nonzero/gpu/cuda/csr_kernels.cu", "<nonzero/gpu/cuda/kernels_internal.hpp>"),

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <cstdint>
+
+#include <nonzero/core/threads.hpp>
+#include <nonzero/formats/lanes.hpp>
+#include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/read_once.cuh>
+#include <nonzero/gpu/threads.cuh>
+
+namespace nz::gpu {
+
+/// What a multiply reads, without x and y: the arrays of lanes<V>.
+template <class V, class Offset> struct lanes_arrays {
+  index rows;
+  const index *row, *pattern;  // row: null where place p holds row p
+  const Offset* value;
+  const lanes_pattern* patterns;
+  const lanes_step<V>* steps;
+  const std::uint8_t* offsets;
+  const float* single_value;
+  const V* full_value;
+};
+
+/// The sum of a lane's products over the steps of its slice, whose first place is `first`. offset_of(k) and
+/// value_of(k, step) say what a lane has in a step that it takes part in. A lane that does not multiplies
+/// what it finds and forgets the product: cheaper than a branch.
+template <class V, class OffsetOf, class ValueOf>
+__device__ V sum_of_steps(const lanes_step<V>* __restrict__ step, offset steps, index first,
+                          const V* __restrict__ x, OffsetOf offset_of, ValueOf value_of) {
+  const int lane = threadIdx.x % 32;
+  V sum = 0;
+  for (offset k = 0; k < steps; ++k) {
+    const lanes_step<V> now = step[k];
+    const bool takes_part = (now.mask >> lane & 1U) != 0;
+    const auto from_step = static_cast<index>(offset_of(k));
+    const V with_it = sum + value_of(k, now) * x[takes_part ? first + now.column + from_step : 0];
+    sum = takes_part ? with_it : sum;
+  }
+  return sum;
+}
+
+/// The same for the widths of offsets, of which a slice has one: the branch is one for the whole warp.
+template <class V, class ValueOf>
+__device__ V sum_of_slice(const lanes_pattern& p, const lanes_step<V>* steps, const std::uint8_t* offsets,
+                          index first, const V* x, ValueOf value_of) {
+  const int lane = threadIdx.x % 32;
+  const lanes_step<V>* step = steps + p.step;
+  const std::uint8_t* mine = offsets + p.offsets * 32 + lane * p.width;
+  const auto sum_by = [&](auto offset_of) {
+    return sum_of_steps(step, p.steps, first, x, offset_of, value_of);
+  };
+  if (p.width == 0) return sum_by([=](offset) { return lane; });
+  if (p.width == 1) return sum_by([=](offset k) { return mine[k * 32]; });
+  if (p.width == 2)
+    return sum_by([at = reinterpret_cast<const std::uint16_t*>(mine)](offset k) { return at[k * 32]; });
+  return sum_by([at = reinterpret_cast<const std::uint32_t*>(mine)](offset k) { return at[k * 32]; });
+}
+
+/// Neighbouring slices of the same diagonals and constants: each step is read once for all of them, and their
+/// x is under way together.
+template <int Slices, class V, class Finish>
+__device__ void finish_same_slices(const lanes_pattern& p, const lanes_step<V>* __restrict__ steps,
+                                   index first, const V* __restrict__ x, Finish finish_place) {
+  const int lane = threadIdx.x % 32;
+  V sum[Slices] = {};
+  for (offset k = p.step; k < p.step + p.steps; ++k) {
+    const lanes_step<V> now = steps[k];
+    const bool takes_part = (now.mask >> lane & 1U) != 0;
+    const index column = takes_part ? first + now.column + lane : 0;
+    for (int s = 0; s < Slices; ++s) {
+      const V with_it = sum[s] + now.value * x[takes_part ? column + s * 32 : 0];
+      sum[s] = takes_part ? with_it : sum[s];
+    }
+  }
+  for (int s = 0; s < Slices; ++s) finish_place(std::int64_t{first} + s * 32 + lane, sum[s]);
+}
+
+// A thread per row and a warp per slice of 32 rows, or for several slices that look the same. Steps, which
+// say what columns the lanes have, are read once for a warp; slices of a stencil share them, so that nothing
+// is read but x. Other slices have their values besides, in as few bytes as are exact.
+// Good: stencils, which move x and y only; bands, meshes and matrices of blocks, whose columns repeat or are
+// near each other; values that repeat or that single precision holds.  Bad: a giant row (its lane works on
+// alone); columns and values that have nothing in common: 12 bytes per entry, as in CSR, and padding.
+// Traffic: x, y and 4 bytes per 32 rows (stencils) to 12.5 bytes per entry in double, plus the gather of x.
+// Source: Kreutzer et al. 2014 (SELL-C-sigma); the patterns and the exact encodings are ours.
+template <int Slices, class V, class Offset, class Epilogue>
+__global__ void lanes_packed_kernel(lanes_arrays<V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
+                                    Epilogue finish) {
+  const std::int64_t begin = thread_in_grid() / 32 * Slices, slices = (std::int64_t{a.rows} + 31) / 32;
+  if (begin >= slices) return;  // the whole warp
+  const int lane = threadIdx.x % 32;
+  const auto finish_place = [&](std::int64_t place, V sum) {
+    if (place < a.rows) finish(sum, y[a.row == nullptr ? place : a.row[place]]);
+  };
+  if (Slices > 1 && begin + Slices <= slices) {
+    const index pattern = a.pattern[begin];
+    bool are_same = true;
+    for (int s = 1; s < Slices; ++s) are_same = are_same && a.pattern[begin + s] == pattern;
+    const lanes_pattern p = a.patterns[pattern];
+    if (are_same && p.width == 0 && p.values == packed_values::one)
+      return finish_same_slices<Slices>(p, a.steps, static_cast<index>(begin * 32), x, finish_place);
+  }
+  const std::int64_t end = begin + Slices < slices ? begin + Slices : slices;
+  for (std::int64_t s = begin; s < end; ++s) {
+    const lanes_pattern p = a.patterns[a.pattern[s]];
+    const std::int64_t at = std::int64_t{a.value[s]} * 32 + lane;
+    const auto sum_with = [&](auto value_of) {
+      return sum_of_slice(p, a.steps, a.offsets, static_cast<index>(s * 32), x, value_of);
+    };
+    V sum;
+    if (p.values == packed_values::one)
+      sum = sum_with([](offset, const lanes_step<V>& step) { return step.value; });
+    else if (p.values == packed_values::single)
+      sum = sum_with([from = a.single_value + at](offset k, const lanes_step<V>&) {
+        return static_cast<V>(read_once(from + k * 32));
+      });
+    else
+      sum = sum_with(
+          [from = a.full_value + at](offset k, const lanes_step<V>&) { return read_once(from + k * 32); });
+    finish_place(s * 32 + lane, sum);
+  }
+}
+
+template <class V, class Offset> struct placed_lanes {
+  index rows;
+  vector<index> row, pattern;
+  vector<Offset> value;
+  vector<lanes_pattern> patterns;
+  vector<lanes_step<V>> steps;
+  vector<std::uint8_t> offsets;
+  vector<float> single_value;
+  vector<V> full_value;
+  footprint size;
+  std::int64_t of_constants = 0;  // slices that go by diagonals and have one value for each,
+  std::int64_t their_steps = 0;   // and the steps of all of them
+
+  placed_lanes(const lanes<V>& a, const prepare_options& options)
+      : rows(a.rows),
+        row(place(options.on, a.row)),
+        pattern(place(options.on, a.pattern)),
+        value(place_offsets<Offset>(options.on, a.value)),
+        patterns(place(options.on, a.patterns)),
+        steps(place(options.on, a.steps)),
+        offsets(place(options.on, a.offsets)),
+        single_value(place(options.on, a.single_value)),
+        full_value(place(options.on, a.full_value)),
+        size(footprint_of(a)) {
+    for (const index i : a.pattern)
+      if (a.patterns[i].width == 0 && a.patterns[i].values == packed_values::one) {
+        ++of_constants;
+        their_steps += a.patterns[i].steps;
+      }
+  }
+  placed_lanes(const csr<V>& a, const prepare_options& options)
+      : placed_lanes(to_lanes(a, options.budget,
+                              [](offset count, const auto& body) { parallel_tasks(count, 0, body); }),
+                     options) {}
+  footprint storage() const { return size; }
+};
+
+struct lanes_packed_launch {
+  template <class V, class Offset> using placed = placed_lanes<V, Offset>;
+
+  template <class Queue, class V, class Offset, class Epilogue>
+  static void multiply(Queue& queue, const placed_lanes<V, Offset>& a, const V* x, V* y, Epilogue finish) {
+    const std::int64_t slices = (std::int64_t{a.rows} + 31) / 32;
+    const lanes_arrays<V, Offset> arrays{a.rows,           a.row.data(),          a.pattern.data(),
+                                         a.value.data(),   a.patterns.data(),     a.steps.data(),
+                                         a.offsets.data(), a.single_value.data(), a.full_value.data()};
+    const auto launch = [&](auto slices_per_warp) {
+      constexpr int each = decltype(slices_per_warp)::value;
+      queue.launch("lanes_packed", blocks_for((slices + each - 1) / each * 32), threads_per_block,
+                   lanes_packed_kernel<each, V, Offset, Epilogue>, arrays, x, y, finish);
+    };
+    // Several slices for a warp where most share their steps, while all warps that fit still have some. On an
+    // H200, four are best for up to 7 steps, two for 27.
+    const std::int64_t per_warp = slices / (queue.resident_threads() / 32);
+    if (2 * a.of_constants < slices || per_warp < 2)
+      launch(std::integral_constant<int, 1>{});
+    else if (per_warp < 4 || a.their_steps > 16 * a.of_constants)
+      launch(std::integral_constant<int, 2>{});
+    else
+      launch(std::integral_constant<int, 4>{});
+  }
+};
+
+}  // namespace nz::gpu

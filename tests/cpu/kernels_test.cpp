@@ -212,7 +212,7 @@ TYPED_TEST(CpuKernels, SayWhichInstructionSetsThereAreWhenAskedForAnother) {
   }
 }
 
-TEST(CpuKernelTable, HasAKernelForEveryFormat) {
+TEST(CpuKernelTable, HasAKernelForEveryFormatButTheGpusOwn) {
   std::vector<std::string_view> formats;
   for (const nz::kernel_row& kernel : nz::cpu_kernels()) {
     formats.push_back(kernel.format);
@@ -220,7 +220,8 @@ TEST(CpuKernelTable, HasAKernelForEveryFormat) {
     EXPECT_NE(kernel.prepare_mixed, nullptr) << kernel.name;
   }
   for (const nz::format_row& format : nz::formats())
-    EXPECT_NE(std::find(formats.begin(), formats.end(), format.name), formats.end()) << format.name;
+    EXPECT_EQ(std::find(formats.begin(), formats.end(), format.name) == formats.end(), format.name == "lanes")
+        << format.name;
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ constexpr offset bin_cost = 16 * most_bin_rows;                 // entries and t
 constexpr chunk_size part_of_bin{.most_rows = most_bin_rows / 8, .cost = bin_cost / 16, .row_cost = 2};
 constexpr index least_block_cols = 8192;  // whose x the nearest cache holds
 constexpr double blocks_per_entry = 2.5;  // at most so many blocks for each entry of a row
+constexpr double few_blocks = 4;          // so many are never too many
 
 /// Neighbours in one bin, as far as they fit. Long rows stay by themselves.
 chunking cut_rows(std::span<const offset> row_begin) {
@@ -136,7 +137,7 @@ double entries_beside(std::span<const offset> row_begin) {
 binned_cut cut_into_bins(const chunking& cut, std::span<const offset> row_begin, index cols) {
   binned_cut out{least_block_cols, {cut.first_row.begin(), cut.first_row.end()}, {}, long_rows_of(cut)};
   for (index b = 0; b <= cut.chunks(); ++b) out.panel_bin.push_back(b);
-  const double most_blocks = std::max(1.0, blocks_per_entry * entries_beside(row_begin));
+  const double most_blocks = std::max(few_blocks, blocks_per_entry * entries_beside(row_begin));
   const auto are_too_many = [&] { return static_cast<double>(cols) / out.block_cols > most_blocks; };
   while (out.block_cols < binned<double>::most_block_cols && are_too_many()) out.block_cols *= 2;
   if (are_too_many())

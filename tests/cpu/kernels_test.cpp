@@ -103,6 +103,10 @@ template <class A> void for_each_matrix(const auto& body) {
     SCOPED_TRACE("several panels and blocks of columns");
     body(scattered<A>(), "ell", nz::padding_budget{});
   }
+  {
+    SCOPED_TRACE("few entries in many columns");
+    body(nz::generate::uniform<A>(5, 2 * 65536 + 9, 1), "none", no_limit);
+  }
   SCOPED_TRACE("giant rows and larger than a cache");
   body(nz::generate::dense_rows<A>(40000, 5, 6), "ell", nz::padding_budget{});
 }

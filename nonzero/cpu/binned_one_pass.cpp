@@ -177,7 +177,7 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
     const offset begin = offset{block + 1} * a_.block_cols,
                  end = std::min<offset>(a_.cols, begin + a_.block_cols);
     const offset lines = (end - begin) * offset{sizeof(V)} / line_bytes;
-    if (lines > next || lines > here) return {};
+    if (lines == 0 || lines > next || lines > here) return {};
     return {reinterpret_cast<const char*>(x + begin), reinterpret_cast<const char*>(x + end),
             static_cast<int>(8 * lines / here + 1)};
   }

@@ -133,7 +133,7 @@ double entries_beside(std::span<const offset> row_begin) {
   return entries > 0 ? beside / entries : 0;
 }
 
-/// Every bin is a panel. Throws `unsupported` where most lines of sums would be fetched for an entry or less.
+/// Every bin is a panel. Throws `unsupported` where rows would meet too few of the blocks.
 binned_cut cut_into_bins(const chunking& cut, std::span<const offset> row_begin, index cols) {
   binned_cut out{least_block_cols, {cut.first_row.begin(), cut.first_row.end()}, {}, long_rows_of(cut)};
   for (index b = 0; b <= cut.chunks(); ++b) out.panel_bin.push_back(b);

@@ -95,6 +95,7 @@ constexpr offset bin_cost = 16 * most_bin_rows;                 // entries and t
 constexpr chunk_size part_of_bin{.most_rows = most_bin_rows / 8, .cost = bin_cost / 16, .row_cost = 2};
 constexpr index least_block_cols = 8192;  // whose x the nearest cache holds
 constexpr double blocks_per_entry = 2.5;  // at most so many blocks for each entry of a row
+constexpr double few_blocks = 4;          // so many are never too many
 
 /// Neighbours in one bin, as far as they fit. Long rows stay by themselves.
 chunking cut_rows(std::span<const offset> row_begin) {
@@ -132,11 +133,11 @@ double entries_beside(std::span<const offset> row_begin) {
   return entries > 0 ? beside / entries : 0;
 }
 
-/// Every bin is a panel. Throws `unsupported` where most lines of sums would be fetched for an entry or less.
+/// Every bin is a panel. Throws `unsupported` where rows would meet too few of the blocks.
 binned_cut cut_into_bins(const chunking& cut, std::span<const offset> row_begin, index cols) {
   binned_cut out{least_block_cols, {cut.first_row.begin(), cut.first_row.end()}, {}, long_rows_of(cut)};
   for (index b = 0; b <= cut.chunks(); ++b) out.panel_bin.push_back(b);
-  const double most_blocks = std::max(1.0, blocks_per_entry * entries_beside(row_begin));
+  const double most_blocks = std::max(few_blocks, blocks_per_entry * entries_beside(row_begin));
   const auto are_too_many = [&] { return static_cast<double>(cols) / out.block_cols > most_blocks; };
   while (out.block_cols < binned<double>::most_block_cols && are_too_many()) out.block_cols *= 2;
   if (are_too_many())
@@ -176,7 +177,7 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
     const offset begin = offset{block + 1} * a_.block_cols,
                  end = std::min<offset>(a_.cols, begin + a_.block_cols);
     const offset lines = (end - begin) * offset{sizeof(V)} / line_bytes;
-    if (lines > next || lines > here) return {};
+    if (lines == 0 || lines > next || lines > here) return {};
     return {reinterpret_cast<const char*>(x + begin), reinterpret_cast<const char*>(x + end),
             static_cast<int>(8 * lines / here + 1)};
   }

@@ -88,8 +88,9 @@ typename In::ready prepare_unless_refused(const nz::kernel_row& kernel, const cs
   }
 }
 
-/// body(matrix, may_refuse, budget) for the battery, for symmetric blocks in many stretches, for scattered()
-/// and for a matrix of many chunks between giant rows of several pieces each: in ELL that would be 20 GB.
+/// body(matrix, may_refuse, budget) for the battery, for symmetric blocks in many stretches, for scattered(),
+/// for one that is next to empty, and for a matrix of many chunks between giant rows of several pieces each:
+/// in ELL that would be 20 GB.
 template <class A> void for_each_matrix(const auto& body) {
   for (const auto& [name, a] : battery::matrices<A>()) {
     SCOPED_TRACE(name);
@@ -102,6 +103,10 @@ template <class A> void for_each_matrix(const auto& body) {
   {
     SCOPED_TRACE("several panels and blocks of columns");
     body(scattered<A>(), "ell", nz::padding_budget{});
+  }
+  {
+    SCOPED_TRACE("one entry in many columns");
+    body(csr<A>{2, 2 * 65536 + 5, {0, 0, 1}, {7}, {3}}, "none", no_limit);
   }
   SCOPED_TRACE("giant rows and larger than a cache");
   body(nz::generate::dense_rows<A>(40000, 5, 6), "ell", nz::padding_budget{});

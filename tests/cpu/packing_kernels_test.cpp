@@ -1,13 +1,11 @@
-#include <cstring>
 #include <limits>
 
 #include <gtest/gtest.h>
 
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/plan/kernels.hpp>
-#include <nonzero/reference/exact.hpp>
 
-#include "tests/cpu/with_threads.hpp"
+#include "tests/cpu/any_threads.hpp"
 #include "tests/formats/packing_matrices.hpp"
 
 namespace {
@@ -30,17 +28,7 @@ template <class A, class V> void check(const auto& prepare) {
       for (const std::string_view simd : nz::simd_targets()) {
         SCOPED_TRACE(testing::Message() << kernel << " by " << simd);
         const auto ready = prepare(nz::find_kernel(kernel, nz::device_kind::cpu), a, simd);
-        std::vector<V> first;
-        for (const int threads : {1, 2, 3, 5, 8}) {
-          const with_threads scope(threads);
-          std::vector<V> y = y0;
-          ready->multiply(V{2}, x, V{-1}, y);
-          if (first.empty()) {
-            EXPECT_LE(nz::reference::largest_error<V>(exact, y), 1.0L);
-            first = y;
-          }
-          EXPECT_EQ(std::memcmp(first.data(), y.data(), y.size() * sizeof(V)), 0) << threads << " threads";
-        }
+        expect_right_for_any_threads<V>(*ready, x, y0, exact);
       }
   }
 }

@@ -23,6 +23,7 @@
 #include <nonzero/gpu/jds.cuh>
 #include <nonzero/gpu/lanes_packed.cuh>
 #include <nonzero/gpu/sell_slices.cuh>
+#include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/tjds.cuh>
 
 // The GPU kernels' rows of the table (plan/kernels.hpp), for one Queue: the emulator's or the card's.
@@ -30,11 +31,20 @@
 // which does nothing for 0 blocks, `resident_threads()`, `kind` and `default_device()`.
 namespace nz::gpu {
 
-template <class V, class Queue, class Launch, class Placed>
+/// Whether a kernel finishes rows itself: its launch then says in how many blocks, and takes any epilogue.
+template <class Launch, class Queue, class Placed>
+concept finishes_rows = requires(const Queue& queue, const Placed& placed) {
+  Launch::blocks(queue, placed);
+};
+
+/// A: what values are given in; V: what x, y and the sums are in.
+template <class A, class V, class Queue, class Launch, class Placed>
 class prepared_on_gpu final : public prepared_matrix<V> {
  public:
-  prepared_on_gpu(const csr<V>& a, const prepare_options& options)
-      : prepared_matrix<V>(a.rows, a.cols, options.on), a_(a, options) {
+  prepared_on_gpu(const csr<A>& a, const prepare_options& options)
+      : prepared_matrix<V>(a.rows, a.cols, options.on),
+        a_(a, options),
+        parts_(options.on, blocks_of_step(Queue(*options.on, {}), a_)) {
     // What a kernel finds out on the device, once, about its matrix.
     if constexpr (requires(Queue & queue, Placed & placed) { Launch::complete(queue, placed); }) {
       Queue queue(*options.on, {});
@@ -42,27 +52,58 @@ class prepared_on_gpu final : public prepared_matrix<V> {
       options.on->synchronize({});  // multiplies may be in streams that do not wait for this one
     }
   }
-  footprint storage() const override { return a_.storage(); }
+  footprint storage() const override {
+    const footprint matrix = a_.storage();
+    return {matrix.bytes + parts_.bytes(), matrix.padding_bytes};
+  }
 
  private:
+  static std::int64_t blocks_of_step(const Queue& queue, const Placed& a) {
+    if constexpr (finishes_rows<Launch, Queue, Placed>)
+      return Launch::blocks(queue, a);
+    else
+      return blocks_for(a.rows);
+  }
+
   void run(V alpha, const V* x, V beta, V* y, stream in) const override {
     Queue queue(*this->where(), in);
     Launch::multiply(queue, a_, x, y, scale_and_add<V>{alpha, beta});
   }
 
+  void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const override {
+    Queue queue(*this->where(), in);
+    const fused_rows<V> finish = parts_.epilogue(step);
+    if constexpr (finishes_rows<Launch, Queue, Placed>) {
+      Launch::multiply(queue, a_, x, y, finish);
+    } else {
+      Launch::multiply(queue, a_, x, y, scale_and_add<V>{});
+      step_after_multiply(queue, this->rows(), finish, y);
+    }
+    parts_.add_up(queue, step.sums(), sums);
+  }
+
   Placed a_;
+  step_parts parts_;
 };
 
-template <class V, class Queue, class Launch>
-std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& asked) {
+/// How a kernel's matrix lies on the device, for values in A and sums in V.
+template <class Launch, class A, class V, class Offset> struct placed_as {
+  using type = typename Launch::template placed<A, Offset, V>;
+};
+template <class Launch, class V, class Offset> struct placed_as<Launch, V, V, Offset> {
+  using type = typename Launch::template placed<V, Offset>;
+};
+
+template <class A, class V, class Queue, class Launch>
+std::unique_ptr<prepared_matrix<V>> prepare(const csr<A>& a, const prepare_options& asked) {
   prepare_options options = asked;
   options.on = device_for(Queue::kind, asked, Queue::default_device);
-  using narrow = typename Launch::template placed<V, std::int32_t>;
-  using wide = typename Launch::template placed<V, offset>;
+  using narrow = typename placed_as<Launch, A, V, std::int32_t>::type;
+  using wide = typename placed_as<Launch, A, V, offset>::type;
   // The last step of a group of lanes goes up to 32 past the end, and must not leave the type either.
   if (options.wide_offsets || a.nnz() > std::numeric_limits<std::int32_t>::max() - 32)
-    return std::make_unique<prepared_on_gpu<V, Queue, Launch, wide>>(a, options);
-  return std::make_unique<prepared_on_gpu<V, Queue, Launch, narrow>>(a, options);
+    return std::make_unique<prepared_on_gpu<A, V, Queue, Launch, wide>>(a, options);
+  return std::make_unique<prepared_on_gpu<A, V, Queue, Launch, narrow>>(a, options);
 }
 
 template <class Queue, class Launch>
@@ -74,22 +115,30 @@ constexpr kernel_row row(std::string_view name, std::string_view format, bool is
           is_repeatable,
           false,
           summary,
-          prepare<float, Queue, Launch>,
-          prepare<double, Queue, Launch>};
+          prepare<float, float, Queue, Launch>,
+          prepare<double, double, Queue, Launch>};
+}
+
+/// In mixed precision too.
+template <class Queue, class Launch> constexpr kernel_row with_mixed(kernel_row of) {
+  of.prepare_mixed = prepare<float, double, Queue, Launch>;
+  return of;
 }
 
 template <class Queue>
 inline constexpr kernel_row csr_rows[] = {
-    row<Queue, csr_scalar_launch>("csr_scalar", "csr", true, "a thread per row"),
-    row<Queue, csr_vector_launch>("csr_vector", "csr", true, "2 to 32 lanes per row, by the mean row length"),
+    with_mixed<Queue, csr_scalar_launch>(
+        row<Queue, csr_scalar_launch>("csr_scalar", "csr", true, "a thread per row")),
+    with_mixed<Queue, csr_vector_launch>(row<Queue, csr_vector_launch>(
+        "csr_vector", "csr", true, "2 to 32 lanes per row, by the mean row length")),
     row<Queue, csr_cached_launch>("csr_cached", "csr", true,
                                   "a thread per row, a window of x in shared memory"),
     row<Queue, csr_light_vector_launch>("csr_light_vector", "csr", true,
                                         "rows handed out while it runs, to 2 to 32 lanes at a time"),
     row<Queue, csr_light_warp_launch>("csr_light_warp", "csr", true,
                                       "rows handed out while it runs, to a warp at a time"),
-    row<Queue, csr_merge_launch>("csr_merge", "csr", true,
-                                 "equal shares of rows and entries per block, long rows cut"),
+    with_mixed<Queue, csr_merge_launch>(row<Queue, csr_merge_launch>(
+        "csr_merge", "csr", true, "equal shares of rows and entries per block, long rows cut")),
 };
 
 template <class Queue>
@@ -101,14 +150,16 @@ inline constexpr kernel_row other_rows[] = {
     row<Queue, hyb_launch>("hyb", "hyb", false, "ell, then coo_segmented for the rest of long rows"),
     row<Queue, jds_launch>("jds", "jds", true, "a thread per row, rows sorted by length"),
     row<Queue, tjds_launch>("tjds", "tjds", true, "a thread per row, sorted, diagonal by diagonal"),
-    row<Queue, lanes_packed_launch>("lanes_packed", "lanes", true,
-                                    "a thread per row, a warp per slice, as each slice is held"),
+    with_mixed<Queue, lanes_packed_launch>(row<Queue, lanes_packed_launch>(
+        "lanes_packed", "lanes", true, "a thread per row, a warp per slice, as each slice is held")),
 };
 
 template <class Queue>
 inline constexpr kernel_row sliced_rows[] = {
-    row<Queue, sell_slices_launch>("sell_slices", "sell", true, "a warp per slice of 32 rows, sorted nearby"),
-    row<Queue, bsr_rows_launch>("bsr_rows", "bsr", true, "a warp for each row of 32 interleaved block rows"),
+    with_mixed<Queue, sell_slices_launch>(row<Queue, sell_slices_launch>(
+        "sell_slices", "sell", true, "a warp per slice of 32 rows, sorted nearby")),
+    with_mixed<Queue, bsr_rows_launch>(row<Queue, bsr_rows_launch>(
+        "bsr_rows", "bsr", true, "a warp for each row of 32 interleaved block rows")),
 };
 
 }  // namespace nz::gpu

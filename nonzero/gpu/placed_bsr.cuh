@@ -62,16 +62,17 @@ template <class A, class Offset> struct placed_blocks {
   }
 };
 
-/// Values that are all exact in single precision are held so.
-template <class V, class Offset> struct placed_bsr {
+/// Values that are all exact in single precision are held so. A: what they are given in; V: what x and y are
+/// in.
+template <class A, class Offset, class V = A> struct placed_bsr {
   using floats = placed_blocks<float, Offset>;
   using either = std::variant<floats, placed_blocks<double, Offset>>;
 
   index rows, cols;
-  std::conditional_t<std::is_same_v<V, float>, std::variant<floats>, either> blocks;
+  std::conditional_t<std::is_same_v<A, float>, std::variant<floats>, either> blocks;
   mutable vector<V> rest_sums;  // rows long where there is a rest: of a multiply under way; 0 for other rows
 
-  placed_bsr(const csr<V>& a, const prepare_options& options)
+  placed_bsr(const csr<A>& a, const prepare_options& options)
       : rows(a.rows), cols(a.cols), blocks(convert(a, options)) {
     const bool has_rest = std::visit([](const auto& b) { return b.rest.nnz() > 0; }, blocks);
     if (has_rest) rest_sums = place(options.on, array<V>(static_cast<std::size_t>(rows), V{0}));
@@ -83,7 +84,7 @@ template <class V, class Offset> struct placed_bsr {
   }
 
  private:
-  static decltype(blocks) convert(const csr<V>& a, const prepare_options& options) {
+  static decltype(blocks) convert(const csr<A>& a, const prepare_options& options) {
     constexpr std::int64_t block_rows_per_task = 4096;
     bsr_options how;
     how.longest_row = longest_row_in_blocks(a);
@@ -92,13 +93,13 @@ template <class V, class Offset> struct placed_bsr {
         body(static_cast<index>(begin), static_cast<index>(end));
       });
     };
-    if constexpr (std::is_same_v<V, double>)
+    if constexpr (std::is_same_v<A, double>)
       if (const auto narrow = to_bsr_of_floats(a, how)) return floats(*narrow, options);
-    return placed_blocks<V, Offset>(to_bsr(a, how), options);
+    return placed_blocks<A, Offset>(to_bsr(a, how), options);
   }
 
   /// One thread walks a row of blocks; the rest has a warp for each.
-  static offset longest_row_in_blocks(const csr<V>& a) {
+  static offset longest_row_in_blocks(const csr<A>& a) {
     constexpr offset always = 1024, times_mean = 4;
     return std::max(always, times_mean * a.nnz() / std::max(a.rows, 1));
   }

@@ -122,9 +122,7 @@ step_sums prepared_matrix<V>::run_fused(const V* x, const chunk_epilogue<V>& epi
 
 template <class V>
 void prepared_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream) const {
-  if (!on_->is_host())
-    throw unsupported("this kernel has no fused steps; those of nonzero's own have, on " +
-                      on_->description());
+  if (!on_->is_host()) throw unsupported("this kernel has no fused steps on " + on_->description());
   const step_sums total = run_fused(x, [&](index first, std::span<V> row_sums) {
     step_sums part;
     index row = first;

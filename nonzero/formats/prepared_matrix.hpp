@@ -34,8 +34,7 @@ template <class V> class prepared_matrix {
   /// and what the step points to must outlive what is under way too. Sums are made in a fixed order, in
   /// double: the same bits every time, from kernels whose products have them. Kernels that cannot (see
   /// docs/kernels.md) find all of A x first, and make the step of it in a second pass. Throws `shape_error`
-  /// if a vector does not fit or what is written overlaps what is read, `unsupported` where the kernel is
-  /// another library's.
+  /// if a vector does not fit or what is written overlaps what is read.
   void apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y, vector<double>& sums,
              stream in = {}) const;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <nonzero/gpu/placed.cuh>
 #include <nonzero/gpu/read_once.cuh>
@@ -29,8 +30,9 @@ template <class A, class Offset, class V = A> struct placed_csr_in_shares : plac
   // sum of the entries here; and the sum of those that follow the last row end.
   mutable vector<V> head, tail;
 
-  placed_csr_in_shares(const csr<A>& a, const prepare_options& options)
-      : placed_csr<A, Offset>(a, options),
+  template <class Queue>
+  placed_csr_in_shares(Queue&, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
+      : placed_csr<A, Offset>(a),
         share_row(options.on, static_cast<std::size_t>(shares() + 1)),
         head(options.on, static_cast<std::size_t>(shares())),
         tail(options.on, static_cast<std::size_t>(shares())) {}

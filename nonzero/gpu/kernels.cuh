@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/errors.hpp>
@@ -27,9 +27,25 @@
 #include <nonzero/gpu/tjds.cuh>
 
 // The GPU kernels' rows of the table (plan/kernels.hpp), for one Queue: the emulator's or the card's.
-// A Queue belongs to a device and a stream; it has `launch(name, blocks, threads, kernel, arguments...)`,
-// which does nothing for 0 blocks, `resident_threads()`, `kind` and `default_device()`.
+// A Queue belongs to a device and a stream; it has `kind` and `default_device()`, and
+//   launch(name, blocks, threads, kernel, arguments...), which does nothing for 0 blocks;
+//   resident_threads();
+//   temporary<T>(n): n numbers that are not yet written, with data(); what uses them is in the queue before
+//     they go;
+// and for conversions, with pointers into the device's memory and everything in the queue's stream:
+//   exclusive_sum(in, out, n), where in and out may be the same;
+//   sort_pairs(keys_in, keys_out, values_in, values_out, n, bits): stable, by the lowest bits of unsigned
+//     keys;
+//   sum(in, out, n), largest(in, out, n), to one number in the device's memory; of none: 0, the lowest;
+//   read(pointers...), which waits and returns the number there, or a tuple of several for one wait.
 namespace nz::gpu {
+
+template <class V> using device_csr_pointer = std::shared_ptr<const device_csr<V>>;
+
+/// Whether what a kernel takes is made on the device. If not it is converted on the host.
+template <class Placed, class Queue, class A>
+inline constexpr bool is_made_on_device =
+    std::is_constructible_v<Placed, Queue&, const device_csr_pointer<A>&, const prepare_options&>;
 
 /// Whether a kernel finishes rows itself: its launch then says in how many blocks, and takes any epilogue.
 template <class Launch, class Queue, class Placed>
@@ -45,19 +61,33 @@ class prepared_on_gpu final : public prepared_matrix<V> {
       : prepared_matrix<V>(a.rows, a.cols, options.on),
         a_(a, options),
         parts_(options.on, blocks_of_step(Queue(*options.on, {}), a_)) {
-    // What a kernel finds out on the device, once, about its matrix.
-    if constexpr (requires(Queue & queue, Placed & placed) { Launch::complete(queue, placed); }) {
-      Queue queue(*options.on, {});
-      Launch::complete(queue, a_);
-      options.on->synchronize({});  // multiplies may be in streams that do not wait for this one
-    }
+    complete();
   }
+  prepared_on_gpu(const device_csr_pointer<A>& a, const prepare_options& options)
+      : prepared_on_gpu(Queue(*options.on, {}), a, options) {}
   footprint storage() const override {
     const footprint matrix = a_.storage();
     return {matrix.bytes + parts_.bytes(), matrix.padding_bytes};
   }
 
  private:
+  prepared_on_gpu(Queue queue, const device_csr_pointer<A>& a, const prepare_options& options)
+      : prepared_matrix<V>(a->rows, a->cols, options.on),
+        a_(queue, a, options),
+        parts_(options.on, blocks_of_step(queue, a_)) {
+    complete();
+  }
+
+  /// What a kernel finds out on the device, once, about its matrix.
+  void complete() {
+    const std::shared_ptr<device>& on = this->where();
+    if constexpr (requires(Queue & queue, Placed & placed) { Launch::complete(queue, placed); }) {
+      Queue queue(*on, {});
+      Launch::complete(queue, a_);
+    }
+    on->synchronize({});  // multiplies may be in streams that do not wait for this one
+  }
+
   static std::int64_t blocks_of_step(const Queue& queue, const Placed& a) {
     if constexpr (finishes_rows<Launch, Queue, Placed>)
       return Launch::blocks(queue, a);
@@ -93,30 +123,55 @@ template <class Launch, class A, class V, class Offset> struct placed_as {
 template <class Launch, class V, class Offset> struct placed_as<Launch, V, V, Offset> {
   using type = typename Launch::template placed<V, Offset>;
 };
+template <class A, class V, class Queue, class Launch>
+inline constexpr bool converts_on_device =
+    is_made_on_device<typename placed_as<Launch, A, V, offset>::type, Queue, A>;
+
+/// From a csr or from a device_csr_pointer, whichever this kernel's arrays are made from.
+template <class A, class V, class Queue, class Launch, class Matrix>
+std::unique_ptr<prepared_matrix<V>> prepare_with(const Matrix& a, bool is_wide,
+                                                 const prepare_options& options) {
+  using narrow = typename placed_as<Launch, A, V, std::int32_t>::type;
+  using wide = typename placed_as<Launch, A, V, offset>::type;
+  if (is_wide) return std::make_unique<prepared_on_gpu<A, V, Queue, Launch, wide>>(a, options);
+  return std::make_unique<prepared_on_gpu<A, V, Queue, Launch, narrow>>(a, options);
+}
+
+template <class A, class V, class Queue, class Launch>
+std::unique_ptr<prepared_matrix<V>> prepare_placed(const device_csr_pointer<A>& a,
+                                                   const prepare_options& asked) {
+  prepare_options options = asked;
+  options.on = device_of(*a, Queue::kind, asked);
+  if constexpr (converts_on_device<A, V, Queue, Launch>)
+    return prepare_with<A, V, Queue, Launch>(a, a->is_wide(), options);
+  else
+    return prepare_with<A, V, Queue, Launch>(to_host(*a), a->is_wide(), options);
+}
 
 template <class A, class V, class Queue, class Launch>
 std::unique_ptr<prepared_matrix<V>> prepare(const csr<A>& a, const prepare_options& asked) {
   prepare_options options = asked;
   options.on = device_for(Queue::kind, asked, Queue::default_device);
-  using narrow = typename placed_as<Launch, A, V, std::int32_t>::type;
-  using wide = typename placed_as<Launch, A, V, offset>::type;
-  // The last step of a group of lanes goes up to 32 past the end, and must not leave the type either.
-  if (options.wide_offsets || a.nnz() > std::numeric_limits<std::int32_t>::max() - 32)
-    return std::make_unique<prepared_on_gpu<A, V, Queue, Launch, wide>>(a, options);
-  return std::make_unique<prepared_on_gpu<A, V, Queue, Launch, narrow>>(a, options);
+  if constexpr (converts_on_device<A, V, Queue, Launch>)
+    return prepare_placed<A, V, Queue, Launch>(place_csr(a, options.on, options.wide_offsets), options);
+  else
+    return prepare_with<A, V, Queue, Launch>(a, options.wide_offsets || needs_wide_offsets(a.nnz()), options);
 }
 
 template <class Queue, class Launch>
 constexpr kernel_row row(std::string_view name, std::string_view format, bool is_repeatable,
                          std::string_view summary) {
-  return {name,
-          format,
-          Queue::kind,
-          is_repeatable,
-          false,
-          summary,
-          prepare<float, float, Queue, Launch>,
-          prepare<double, double, Queue, Launch>};
+  kernel_row out{name,
+                 format,
+                 Queue::kind,
+                 is_repeatable,
+                 false,
+                 summary,
+                 prepare<float, float, Queue, Launch>,
+                 prepare<double, double, Queue, Launch>};
+  out.prepare_placed_float = prepare_placed<float, float, Queue, Launch>;
+  out.prepare_placed_double = prepare_placed<double, double, Queue, Launch>;
+  return out;
 }
 
 /// In mixed precision too.

@@ -151,17 +151,18 @@ template <class A, class Offset> struct placed_blocks {
   }
 };
 
-/// Values that are all exact in single precision are held so.
-template <class V, class Offset> struct placed_bsr {
+/// Values that are all exact in single precision are held so. A: what they are given in; V: what x and y are
+/// in.
+template <class A, class Offset, class V = A> struct placed_bsr {
   using floats = placed_blocks<float, Offset>;
   using either = std::variant<floats, placed_blocks<double, Offset>>;
 
   index rows, cols;
-  std::conditional_t<std::is_same_v<V, float>, std::variant<floats>, either> blocks;
+  std::conditional_t<std::is_same_v<A, float>, std::variant<floats>, either> blocks;
   mutable vector<V> rest_sums;  // rows long where there is a rest: of a multiply under way; 0 for other rows
 
   template <class Queue>
-  placed_bsr(Queue& queue, const std::shared_ptr<const device_csr<V>>& a, const prepare_options& options)
+  placed_bsr(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
       : rows(a->rows), cols(a->cols), blocks(convert(queue, a, options)) {
     const bool has_rest = std::visit([](const auto& b) { return b.rest.nnz() > 0; }, blocks);
     if (!has_rest) return;
@@ -176,10 +177,10 @@ template <class V, class Offset> struct placed_bsr {
 
  private:
   template <class Queue>
-  static decltype(blocks) convert(Queue& queue, const std::shared_ptr<const device_csr<V>>& a,
+  static decltype(blocks) convert(Queue& queue, const std::shared_ptr<const device_csr<A>>& a,
                                   const prepare_options& options) {
-    found_blocks<Queue, V, Offset> found(queue, a, options);
-    if constexpr (std::is_same_v<V, double>)
+    found_blocks<Queue, A, Offset> found(queue, a, options);
+    if constexpr (std::is_same_v<A, double>)
       if (!found.are_floats) return placed_blocks<double, Offset>(queue, found, options);
     return floats(queue, found, options);
   }

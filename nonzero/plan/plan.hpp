@@ -89,7 +89,14 @@ template <class V> class plan {
   void multiply(V alpha, std::span<const V> x, V beta, std::span<V> y) const {
     ready_->multiply(alpha, x, beta, y);
   }
-  /// A fused step: prepared_matrix::apply.
+  /// Fused steps: prepared_matrix::apply.
+  void apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y, vector<double>& sums,
+             stream in = {}) const {
+    ready_->apply(x, step, y, sums, in);
+  }
+  void apply(std::span<const V> x, const fused_step<V>& step, std::span<V> y, std::span<double> sums) const {
+    ready_->apply(x, step, y, sums);
+  }
   double apply(std::span<const V> x, const rows_epilogue<V>& epilogue) const {
     return ready_->apply(x, epilogue);
   }

@@ -19,6 +19,7 @@
 #include <nonzero/gpu/csr_scalar.cuh>
 #include <nonzero/gpu/csr_vector.cuh>
 #include <nonzero/gpu/ell.cuh>
+#include <nonzero/gpu/hubs_slices.cuh>
 #include <nonzero/gpu/hyb.cuh>
 #include <nonzero/gpu/jds.cuh>
 #include <nonzero/gpu/lanes_packed.cuh>
@@ -27,14 +28,16 @@
 
 // The GPU kernels' rows of the table (plan/kernels.hpp), for one Queue: the emulator's or the card's.
 // A Queue belongs to a device and a stream; it has `launch(name, blocks, threads, kernel, arguments...)`,
-// which does nothing for 0 blocks, `resident_threads()`, `kind` and `default_device()`.
+// which does nothing for 0 blocks, `launch_with_shared`, which takes the bytes of dynamic shared memory after
+// the threads, `most_shared_bytes()`, `multiprocessors()`, `resident_threads()`, `kind` and
+// `default_device()`.
 namespace nz::gpu {
 
 template <class V, class Queue, class Launch, class Placed>
 class prepared_on_gpu final : public prepared_matrix<V> {
  public:
   prepared_on_gpu(const csr<V>& a, const prepare_options& options)
-      : prepared_matrix<V>(a.rows, a.cols, options.on), a_(a, options) {
+      : prepared_matrix<V>(a.rows, a.cols, options.on), a_(place_for(a, options)) {
     // What a kernel finds out on the device, once, about its matrix.
     if constexpr (requires(Queue & queue, Placed & placed) { Launch::complete(queue, placed); }) {
       Queue queue(*options.on, {});
@@ -45,6 +48,13 @@ class prepared_on_gpu final : public prepared_matrix<V> {
   footprint storage() const override { return a_.storage(); }
 
  private:
+  /// Where a kernel takes more of a card than any has, what is placed depends on the card.
+  static Placed place_for(const csr<V>& a, const prepare_options& options) {
+    if constexpr (requires(Queue & queue) { Launch::room(queue); })
+      return Placed(a, options, Launch::room(Queue(*options.on, {})));
+    else
+      return Placed(a, options);
+  }
   void run(V alpha, const V* x, V beta, V* y, stream in) const override {
     Queue queue(*this->where(), in);
     Launch::multiply(queue, a_, x, y, scale_and_add<V>{alpha, beta});
@@ -103,6 +113,8 @@ inline constexpr kernel_row other_rows[] = {
     row<Queue, tjds_launch>("tjds", "tjds", true, "a thread per row, sorted, diagonal by diagonal"),
     row<Queue, lanes_packed_launch>("lanes_packed", "lanes", true,
                                     "a thread per row, a warp per slice, as each slice is held"),
+    row<Queue, hubs_slices_launch>("hubs_slices", "hubs", true,
+                                   "x of the columns used most in shared memory, long rows cut"),
 };
 
 template <class Queue>

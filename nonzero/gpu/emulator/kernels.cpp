@@ -12,6 +12,7 @@ namespace {
 
 /// A small card: few enough resident threads that the kernels which hand out work do so more than once.
 constexpr std::int64_t resident_threads_of_emulator = 2048;
+constexpr int multiprocessors_of_emulator = 2;
 
 class emulated_gpu final : public host_memory_device {
  public:
@@ -33,13 +34,21 @@ class emulator_queue {
 
   emulator_queue(device& on, stream) : on_(static_cast<emulated_gpu&>(on)) {}
   std::int64_t resident_threads() const { return resident_threads_of_emulator; }
+  int multiprocessors() const { return multiprocessors_of_emulator; }
+  std::size_t most_shared_bytes() const { return emulator::most_shared_bytes; }
 
   template <class... Params, class... Args>
   void launch(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
               const Args&... args) {
+    launch_with_shared(name, blocks, threads, 0, kernel, args...);
+  }
+  template <class... Params, class... Args>
+  void launch_with_shared(const char* name, std::int64_t blocks, int threads, std::size_t shared_bytes,
+                          void (*kernel)(Params...), const Args&... args) {
     if (blocks == 0) return;
-    emulator::launch(name, emulator::line_of_blocks(name, blocks, threads),
-                     {.threads = 0, .order = on_.next_order()}, kernel, args...);
+    emulator::launch_shape shape = emulator::line_of_blocks(name, blocks, threads);
+    shape.shared_bytes = shared_bytes;
+    emulator::launch(name, shape, {.threads = 0, .order = on_.next_order()}, kernel, args...);
   }
 
  private:

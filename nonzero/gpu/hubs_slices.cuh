@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <nonzero/gpu/placed_hubs.cuh>
@@ -35,8 +36,9 @@ __global__ void gather_hubs_kernel(std::int64_t hubs, const index* __restrict__ 
 }
 
 /// The sum of a lane's products over some steps of its slice, of which it takes part in the first `length`.
-/// Eight are under way at once: all loads of one sort, then those that need them. `first` is the lane's place
-/// in the first step; read(k) gives what is held as its value in step k, decode() the value.
+/// Eight are under way at once: all loads of one sort, then those that need them, without a branch. `first`
+/// is the lane's place in the first step; read(is_wanted, k) gives what is held as its value in step k or 0,
+/// decode() the value. What padding is multiplied with is forgotten.
 template <class V, class Column, class XOf, class Read, class Decode>
 __device__ __forceinline__ V sum_of_strand(int steps, int length, const Column* __restrict__ first, XOf x_of,
                                            Read read, Decode decode) {
@@ -44,14 +46,14 @@ __device__ __forceinline__ V sum_of_strand(int steps, int length, const Column* 
   V sum = 0;
   for (int k = 0; k < steps; k += ahead) {
     Column j[ahead];
-    decltype(read(0)) held[ahead];
+    decltype(read(true, 0)) held[ahead];
     V x_of_j[ahead];
     for (int q = 0; q < ahead; ++q) {
       const bool takes_part = k + q < length;
-      j[q] = takes_part ? read_once(first + (k + q) * 32) : Column{0};
-      held[q] = takes_part ? read(k + q) : decltype(read(0)){0};
+      j[q] = read_once_if(takes_part, first + (k + q) * 32);
+      held[q] = read(takes_part, k + q);
     }
-    for (int q = 0; q < ahead; ++q) x_of_j[q] = k + q < length ? x_of(j[q]) : V{0};
+    for (int q = 0; q < ahead; ++q) x_of_j[q] = x_of(k + q < length, j[q]);
     for (int q = 0; q < ahead; ++q) {
       const V with_it = sum + decode(held[q]) * x_of_j[q];
       sum = k + q < length ? with_it : sum;
@@ -70,24 +72,28 @@ __device__ V sum_of_lane(const hubs_arrays<Value, Offset>& a, const hubs_slice<O
   const auto place = [=](Offset step) { return std::int64_t{step} * 32 + lane; };
   const auto sum_with = [&](auto read, auto decode) {
     const V rest = sum_of_strand<V>(
-        slice.rest_steps, rest_length, a.rest_col + place(slice.rest_step), [=](index j) { return x[j]; },
-        [=, after = slice.hub_steps](int k) { return read(after + k); }, decode);
+        slice.rest_steps, rest_length, a.rest_col + place(slice.rest_step),
+        [=](bool is_wanted, index j) { return read_if(is_wanted, x + j); },
+        [=, after = slice.hub_steps](bool is_wanted, int k) { return read(is_wanted, after + k); }, decode);
     const V hub = sum_of_strand<V>(
         slice.hub_steps, hub_length, a.hub_number + place(slice.hub_step),
-        [=](std::uint16_t h) { return V{hub_x[h]}; }, read, decode);
+        [=](bool, std::uint16_t h) { return V{hub_x[h]}; }, read, decode);
     return hub + rest;
   };
   const auto as_it_is = [](auto value) { return static_cast<V>(value); };
   if (slice.values == hubs_values::one)
-    return sum_with([](int) { return 0; },
+    return sum_with([](bool, int) { return 0; },
                     [value = static_cast<V>(a.constant[slice.value])](int) { return value; });
   if (slice.values == hubs_values::coded)
-    return sum_with([from = a.coded_value + place(slice.value)](int k) { return read_once(from + k * 32); },
+    return sum_with([from = a.coded_value + place(slice.value)](
+                        bool is_wanted, int k) { return read_once_if(is_wanted, from + k * 32); },
                     [=](std::uint8_t code) { return V{dictionary[code]}; });
   if (slice.values == hubs_values::single)
-    return sum_with([from = a.single_value + place(slice.value)](int k) { return read_once(from + k * 32); },
+    return sum_with([from = a.single_value + place(slice.value)](
+                        bool is_wanted, int k) { return read_once_if(is_wanted, from + k * 32); },
                     as_it_is);
-  return sum_with([from = a.full_value + place(slice.value)](int k) { return read_once(from + k * 32); },
+  return sum_with([from = a.full_value + place(slice.value)](
+                      bool is_wanted, int k) { return read_once_if(is_wanted, from + k * 32); },
                   as_it_is);
 }
 
@@ -145,10 +151,6 @@ __global__ void hubs_finish_kernel(std::int64_t cut_rows, const index* __restric
 
 struct hubs_slices_launch {
   template <class V, class Offset> using placed = placed_hubs<V, V, Offset>;
-
-  template <class Queue> static hub_room room(const Queue& queue) {
-    return {queue.most_shared_bytes(), queue.multiprocessors()};
-  }
 
   template <class Queue, class Value, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const placed_hubs<Value, V, Offset>& a, const V* x, V* y,

@@ -96,7 +96,7 @@ template <class Queue, class Placed, class Value, class Offset> class hubs_maker
     const auto [covered, used] = queue_.read(top.data() + most, is_used.data() + most);
     if (covered * hubs_options{}.worth_one_in < a_.nnz) return;
     out_.hub = room<index>(used);
-    for_all("number_hubs", used, number_hubs_kernel, used, sorted.data(), out_.hub.data(), number);
+    for_all("number_hubs", used, number_hubs_kernel<index>, used, sorted.data(), out_.hub.data(), number);
   }
 
   void collect_values() {
@@ -164,8 +164,8 @@ template <class Queue, class Placed, class Value, class Offset> class hubs_maker
             out_.dictionary.size() > 0, sorted, list, kinds, a_.val.data(), out_.hub_length.data(),
             out_.rest_length.data(), out_.slices.data(), counts.data());
     queue_.exclusive_sum(counts.data(), counts.data(), slice_counts * (slices + 1));
-    for_all("begin_stretches", slice_counts * (slices + 1), begin_stretches_kernel, slices, counts.data(),
-            begin.data());
+    for_all("begin_stretches", slice_counts * (slices + 1), begin_stretches_kernel<std::int64_t>, slices,
+            counts.data(), begin.data());
     make_room(begin.data() + slices, slices + 1);
     const filled_hubs<Value> filled{out_.hub_number.data(),   out_.rest_col.data(),
                                     out_.constant.data(),     out_.coded_value.data(),

@@ -44,12 +44,13 @@ __global__ void column_uses_kernel(std::int64_t count, const Key* __restrict__ k
 }
 
 /// Takes the first so many columns, as sorted, for hubs.
-__global__ inline void number_hubs_kernel(std::int64_t hubs, const index* __restrict__ sorted,
-                                          index* __restrict__ hub, index* __restrict__ number) {
+template <class Index>
+__global__ void number_hubs_kernel(std::int64_t hubs, const Index* __restrict__ sorted,
+                                   Index* __restrict__ hub, Index* __restrict__ number) {
   const std::int64_t h = thread_in_grid();
   if (h >= hubs) return;
   hub[h] = sorted[h];
-  number[sorted[h]] = static_cast<index>(h);
+  number[sorted[h]] = static_cast<Index>(h);
 }
 
 /// A table of distinct values: slots with a value's bits, then whether `no_value` was met, then how many

@@ -73,8 +73,9 @@ __global__ void choose_slices_kernel(std::int64_t slices, std::int64_t strands, 
 }
 
 /// Takes from the sums of each stretch what the stretches before add up to.
-__global__ inline void begin_stretches_kernel(std::int64_t slices, const std::int64_t* __restrict__ sums,
-                                              std::int64_t* __restrict__ begin) {
+template <class Sum>
+__global__ void begin_stretches_kernel(std::int64_t slices, const Sum* __restrict__ sums,
+                                       Sum* __restrict__ begin) {
   const std::int64_t i = thread_in_grid();
   if (i >= slice_counts * (slices + 1)) return;
   begin[i] = sums[i] - sums[i / (slices + 1) * (slices + 1)];

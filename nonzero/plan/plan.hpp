@@ -51,6 +51,8 @@ struct plan_candidate {
 /// How a plan came about.
 struct plan_report {
   std::string kernel, reason;
+  std::string base_kernel = "csr_balanced";  // what it is compared with: it needs no conversion
+  std::string encodings;                     // how the kernel holds the matrix, where it can say
   bool is_reordered = false;
   bool is_remembered = false;  // found in the file of choices; nothing was measured
 
@@ -61,17 +63,18 @@ struct plan_report {
 
   std::string machine;                     // "CPU, 2 threads, NEON"
   double bytes_per_second = 0;             // at which all threads read the matrix; 0: not measured
-  double csr_seconds = 0;                  // a multiply by csr_balanced; 0: not measured
+  double csr_seconds = 0;                  // a multiply by the base; 0: not measured
   double waiting_seconds = 0;              // of those, what neither its bytes nor its instructions explain
   double reorder_seconds = 0;              // new numbers and the matrix written anew; 0: not tried
   double chosen_seconds = 0;               // a multiply by this plan; 0: not measured
   double seconds = 0;                      // all of the planning, conversions and all
   std::uint64_t csr_bytes = 0, bytes = 0;  // what CSR would take; what the plan takes
+  std::uint64_t compulsory_bytes = 0;      // what a multiply in CSR moves at the least: it, x and y once
   double memory_budget = 0;
   std::int64_t expected_multiplies = 0;
   std::vector<plan_candidate> candidates;
 
-  /// After how many multiplies the planning has paid for itself against csr_balanced; none: never, or not
+  /// After how many multiplies the planning has paid for itself against the base; none: never, or not
   /// known.
   std::optional<double> pays_after() const;
 };

@@ -15,6 +15,8 @@ template <class T> class vector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
+  using value_type = T;
+
   vector() = default;
   /// `size` numbers that are not yet written.
   vector(std::shared_ptr<device> on, std::size_t size) : on_(std::move(on)), size_(size) {

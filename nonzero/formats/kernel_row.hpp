@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <nonzero/formats/csr.hpp>
+#include <nonzero/formats/device_csr.hpp>
 #include <nonzero/formats/prepared_matrix.hpp>
 
 namespace nz {
@@ -27,6 +28,12 @@ struct prepare_options {
 /// Throws `device_error` where the one asked for is of another kind.
 std::shared_ptr<device> device_for(device_kind kind, const prepare_options& options,
                                    std::shared_ptr<device> (*otherwise)());
+
+/// The device that a matrix is on, for a kernel that runs on `kind`. Throws `device_error` where that is of
+/// another kind, or another than the one asked for.
+template <class V>
+const std::shared_ptr<device>& device_of(const device_csr<V>& a, device_kind kind,
+                                         const prepare_options& options);
 
 /// A row of the table of kernels (plan/kernels.hpp): what each folder of kernels offers. Name and device are
 /// unique together: a GPU kernel has a row for the card and one for the emulator.
@@ -49,6 +56,11 @@ struct kernel_row {
   /// The kernel for both triangles where this one has a symmetric matrix's lower one. A sample of rows is not
   /// symmetric, so plans judge this one by what that other takes.
   std::string_view both_triangles = {};
+  /// From what is in the device's memory already; null where there is none, as on the CPU.
+  std::unique_ptr<prepared_matrix<float>> (*prepare_placed_float)(
+      const std::shared_ptr<const device_csr<float>>&, const prepare_options&) = nullptr;
+  std::unique_ptr<prepared_matrix<double>> (*prepare_placed_double)(
+      const std::shared_ptr<const device_csr<double>>&, const prepare_options&) = nullptr;
 
   /// Converts `a` for this kernel and places it. Throws `unsupported` where the format would break the
   /// budget, `device_error` where the device is missing or full.
@@ -59,6 +71,21 @@ struct kernel_row {
     else
       return prepare_double(a, options);
   }
+
+  /// The same for a matrix in the device's memory, where it stays: kernels of CSR share it and have the
+  /// offsets that it has, others make their own arrays from it. Throws `unsupported` for a kernel of the CPU.
+  template <class V>
+  std::unique_ptr<prepared_matrix<V>> prepare(const std::shared_ptr<const device_csr<V>>& a,
+                                              const prepare_options& options = {}) const {
+    if (prepare_placed_float == nullptr) refuse_placed();
+    if constexpr (sizeof(V) == sizeof(float))
+      return prepare_placed_float(a, options);
+    else
+      return prepare_placed_double(a, options);
+  }
+
+ private:
+  [[noreturn]] void refuse_placed() const;
 };
 
 /// The rows of several parts of the table, one part after the other.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <nonzero/gpu/placed.cuh>
 #include <nonzero/gpu/read_once.cuh>
@@ -28,8 +29,9 @@ template <class V, class Offset> struct placed_csr_in_shares : placed_csr<V, Off
   // sum of the entries here; and the sum of those that follow the last row end.
   mutable vector<V> head, tail;
 
-  placed_csr_in_shares(const csr<V>& a, const prepare_options& options)
-      : placed_csr<V, Offset>(a, options),
+  template <class Queue>
+  placed_csr_in_shares(Queue&, const std::shared_ptr<const device_csr<V>>& a, const prepare_options& options)
+      : placed_csr<V, Offset>(a),
         share_row(options.on, static_cast<std::size_t>(shares() + 1)),
         head(options.on, static_cast<std::size_t>(shares())),
         tail(options.on, static_cast<std::size_t>(shares())) {}

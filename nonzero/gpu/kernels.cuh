@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/errors.hpp>
@@ -26,25 +26,52 @@
 #include <nonzero/gpu/tjds.cuh>
 
 // The GPU kernels' rows of the table (plan/kernels.hpp), for one Queue: the emulator's or the card's.
-// A Queue belongs to a device and a stream; it has `launch(name, blocks, threads, kernel, arguments...)`,
-// which does nothing for 0 blocks, `resident_threads()`, `kind` and `default_device()`.
+// A Queue belongs to a device and a stream; it has `kind` and `default_device()`, and
+//   launch(name, blocks, threads, kernel, arguments...), which does nothing for 0 blocks;
+//   resident_threads();
+//   temporary<T>(n): n numbers that are not yet written, with data(); what uses them is in the queue before
+//     they go;
+// and for conversions, with pointers into the device's memory and everything in the queue's stream:
+//   exclusive_sum(in, out, n), where in and out may be the same;
+//   sort_pairs(keys_in, keys_out, values_in, values_out, n, bits): stable, by the lowest bits of unsigned
+//     keys;
+//   sum(in, out, n), largest(in, out, n), to one number in the device's memory; of none: 0, the lowest;
+//   read(pointers...), which waits and returns the number there, or a tuple of several for one wait.
 namespace nz::gpu {
+
+template <class V> using device_csr_pointer = std::shared_ptr<const device_csr<V>>;
+
+/// Whether what a kernel takes is made on the device. If not it is converted on the host.
+template <class Placed, class Queue, class V>
+inline constexpr bool is_made_on_device =
+    std::is_constructible_v<Placed, Queue&, const device_csr_pointer<V>&, const prepare_options&>;
 
 template <class V, class Queue, class Launch, class Placed>
 class prepared_on_gpu final : public prepared_matrix<V> {
  public:
   prepared_on_gpu(const csr<V>& a, const prepare_options& options)
       : prepared_matrix<V>(a.rows, a.cols, options.on), a_(a, options) {
-    // What a kernel finds out on the device, once, about its matrix.
-    if constexpr (requires(Queue & queue, Placed & placed) { Launch::complete(queue, placed); }) {
-      Queue queue(*options.on, {});
-      Launch::complete(queue, a_);
-      options.on->synchronize({});  // multiplies may be in streams that do not wait for this one
-    }
+    complete();
   }
+  prepared_on_gpu(const device_csr_pointer<V>& a, const prepare_options& options)
+      : prepared_on_gpu(Queue(*options.on, {}), a, options) {}
   footprint storage() const override { return a_.storage(); }
 
  private:
+  prepared_on_gpu(Queue queue, const device_csr_pointer<V>& a, const prepare_options& options)
+      : prepared_matrix<V>(a->rows, a->cols, options.on), a_(queue, a, options) {
+    complete();
+  }
+
+  /// What a kernel finds out on the device, once, about its matrix.
+  void complete() {
+    const std::shared_ptr<device>& on = this->where();
+    if constexpr (requires(Queue & queue, Placed & placed) { Launch::complete(queue, placed); }) {
+      Queue queue(*on, {});
+      Launch::complete(queue, a_);
+    }
+    on->synchronize({});  // multiplies may be in streams that do not wait for this one
+  }
   void run(V alpha, const V* x, V beta, V* y, stream in) const override {
     Queue queue(*this->where(), in);
     Launch::multiply(queue, a_, x, y, scale_and_add<V>{alpha, beta});
@@ -53,29 +80,51 @@ class prepared_on_gpu final : public prepared_matrix<V> {
   Placed a_;
 };
 
+/// From a csr or from a device_csr_pointer, whichever this kernel's arrays are made from.
+template <class V, class Queue, class Launch, class Matrix>
+std::unique_ptr<prepared_matrix<V>> prepare_with(const Matrix& a, bool is_wide,
+                                                 const prepare_options& options) {
+  using narrow = typename Launch::template placed<V, std::int32_t>;
+  using wide = typename Launch::template placed<V, offset>;
+  if (is_wide) return std::make_unique<prepared_on_gpu<V, Queue, Launch, wide>>(a, options);
+  return std::make_unique<prepared_on_gpu<V, Queue, Launch, narrow>>(a, options);
+}
+
+template <class V, class Queue, class Launch>
+std::unique_ptr<prepared_matrix<V>> prepare_placed(const device_csr_pointer<V>& a,
+                                                   const prepare_options& asked) {
+  prepare_options options = asked;
+  options.on = device_of(*a, Queue::kind, asked);
+  if constexpr (is_made_on_device<typename Launch::template placed<V, offset>, Queue, V>)
+    return prepare_with<V, Queue, Launch>(a, a->is_wide(), options);
+  else
+    return prepare_with<V, Queue, Launch>(to_host(*a), a->is_wide(), options);
+}
+
 template <class V, class Queue, class Launch>
 std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& asked) {
   prepare_options options = asked;
   options.on = device_for(Queue::kind, asked, Queue::default_device);
-  using narrow = typename Launch::template placed<V, std::int32_t>;
-  using wide = typename Launch::template placed<V, offset>;
-  // The last step of a group of lanes goes up to 32 past the end, and must not leave the type either.
-  if (options.wide_offsets || a.nnz() > std::numeric_limits<std::int32_t>::max() - 32)
-    return std::make_unique<prepared_on_gpu<V, Queue, Launch, wide>>(a, options);
-  return std::make_unique<prepared_on_gpu<V, Queue, Launch, narrow>>(a, options);
+  if constexpr (is_made_on_device<typename Launch::template placed<V, offset>, Queue, V>)
+    return prepare_placed<V, Queue, Launch>(place_csr(a, options.on, options.wide_offsets), options);
+  else
+    return prepare_with<V, Queue, Launch>(a, options.wide_offsets || needs_wide_offsets(a.nnz()), options);
 }
 
 template <class Queue, class Launch>
 constexpr kernel_row row(std::string_view name, std::string_view format, bool is_repeatable,
                          std::string_view summary) {
-  return {name,
-          format,
-          Queue::kind,
-          is_repeatable,
-          false,
-          summary,
-          prepare<float, Queue, Launch>,
-          prepare<double, Queue, Launch>};
+  kernel_row out{name,
+                 format,
+                 Queue::kind,
+                 is_repeatable,
+                 false,
+                 summary,
+                 prepare<float, Queue, Launch>,
+                 prepare<double, Queue, Launch>};
+  out.prepare_placed_float = prepare_placed<float, Queue, Launch>;
+  out.prepare_placed_double = prepare_placed<double, Queue, Launch>;
+  return out;
 }
 
 template <class Queue>

@@ -6,7 +6,7 @@
 
 #include <nonzero/core/vector.hpp>
 #include <nonzero/formats/coo.hpp>
-#include <nonzero/formats/csr.hpp>
+#include <nonzero/formats/device_csr.hpp>
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
@@ -29,21 +29,34 @@ vector<Offset> place_offsets(const std::shared_ptr<device>& on, const array<offs
     return place(on, array<Offset>(values.begin(), values.end()));
 }
 
+/// A device_csr whose offsets are of one type. The spans are of the device's memory.
 template <class V, class Offset> struct placed_csr {
+  std::shared_ptr<const device_csr<V>> whole;
   index rows, cols;
   offset nnz;
-  vector<Offset> row_begin;
-  vector<index> col;
-  vector<V> val;
+  std::span<const Offset> row_begin;
+  std::span<const index> col;
+  std::span<const V> val;
 
-  placed_csr(const csr<V>& a, const prepare_options& options)
-      : rows(a.rows),
-        cols(a.cols),
-        nnz(a.nnz()),
-        row_begin(place_offsets<Offset>(options.on, a.row_begin)),
-        col(place(options.on, a.col)),
-        val(place(options.on, a.val)) {}
-  footprint storage() const { return {row_begin.bytes() + col.bytes() + val.bytes(), 0}; }
+  explicit placed_csr(const std::shared_ptr<const device_csr<V>>& a)
+      : whole(a),
+        rows(a->rows),
+        cols(a->cols),
+        nnz(a->nnz),
+        row_begin(offsets_of(*a)),
+        col(a->col.data(), a->col.size()),
+        val(a->val.data(), a->val.size()) {}
+  template <class Queue>
+  placed_csr(Queue&, const std::shared_ptr<const device_csr<V>>& a, const prepare_options&) : placed_csr(a) {}
+  footprint storage() const { return whole->storage(); }
+
+ private:
+  static std::span<const Offset> offsets_of(const device_csr<V>& a) {
+    if constexpr (std::is_same_v<Offset, offset>)
+      return {a.wide_row_begin.data(), a.wide_row_begin.size()};
+    else
+      return {a.row_begin.data(), a.row_begin.size()};
+  }
 };
 
 /// CSR with what the kernels that hand out rows need besides: the next row, and how many blocks are done.
@@ -51,8 +64,10 @@ template <class V, class Offset> struct placed_csr {
 template <class V, class Offset> struct placed_csr_with_counter : placed_csr<V, Offset> {
   mutable vector<unsigned> counters;  // a multiply leaves them as it found them
 
-  placed_csr_with_counter(const csr<V>& a, const prepare_options& options)
-      : placed_csr<V, Offset>(a, options), counters(place(options.on, array<unsigned>(2, 0U))) {}
+  template <class Queue>
+  placed_csr_with_counter(Queue&, const std::shared_ptr<const device_csr<V>>& a,
+                          const prepare_options& options)
+      : placed_csr<V, Offset>(a), counters(place(options.on, array<unsigned>(2, 0U))) {}
 };
 
 template <class V> struct placed_coo {

@@ -1,5 +1,7 @@
 #include <cstddef>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include <nonzero/gpu/cuda/cusparse_library.cuh>
 #include <nonzero/gpu/cuda/gpu.cuh>
@@ -20,7 +22,9 @@ constexpr cusparseIndexType_t index_type = sizeof(I) == sizeof(std::int32_t) ? C
                                                                              : CUSPARSE_INDEX_64I;
 
 /// cuSPARSE's descriptors take pointers to what they only read as pointers to what they may write.
-template <class T> void* writable(const vector<T>& values) { return const_cast<T*>(values.data()); }
+template <class Values> void* writable(const Values& values) {
+  return const_cast<std::remove_const_t<typename Values::value_type>*>(values.data());
+}
 
 template <class V, class Offset> struct placed_sliced_ell {
   vector<Offset> slice_begin;
@@ -82,10 +86,9 @@ template <class V> cusparse_vector describe(const vector<V>& values) {
 /// does not say what it does with arrays of no length.
 template <class V, class Placed> class prepared_by_cusparse final : public prepared_matrix<V> {
  public:
-  template <class Matrix>
-  prepared_by_cusparse(const Matrix& a, const prepare_options& options, cusparseSpMVAlg_t algorithm)
+  prepared_by_cusparse(Placed a, const prepare_options& options, cusparseSpMVAlg_t algorithm)
       : prepared_matrix<V>(a.rows, a.cols, options.on),
-        a_(a, options),
+        a_(std::move(a)),
         algorithm_(algorithm),
         number_(static_cast<const gpu_card&>(*options.on).number()) {
     const cusparse_library& library = cusparse();
@@ -96,8 +99,8 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
     handle_.reset(made);
     matrix_ = describe(a_);
     // Vectors to ask with. The descriptors get each multiply's own before they are used again.
-    const vector<V> x(options.on, static_cast<std::size_t>(a.cols));
-    const vector<V> y(options.on, static_cast<std::size_t>(a.rows));
+    const vector<V> x(options.on, static_cast<std::size_t>(this->cols()));
+    const vector<V> y(options.on, static_cast<std::size_t>(this->rows()));
     x_ = describe(x);
     y_ = describe(y);
     const V one = 1, zero = 0;
@@ -157,41 +160,75 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
 
 enum class layout { csr, coo, sliced_ell };
 
+template <class V, cusparseSpMVAlg_t Algorithm, class Placed>
+std::unique_ptr<prepared_matrix<V>> by_cusparse(Placed a, const prepare_options& options) {
+  return std::make_unique<prepared_by_cusparse<V, Placed>>(std::move(a), options, Algorithm);
+}
+
+constexpr offset most_in_32_bits = std::numeric_limits<std::int32_t>::max();
+
+template <class V, cusparseSpMVAlg_t Algorithm>
+std::unique_ptr<prepared_matrix<V>> prepare_coo(const csr<V>& a, const prepare_options& options) {
+  if (a.nnz() > most_in_32_bits)
+    throw unsupported("cuSPARSE's coo takes at most " + std::to_string(most_in_32_bits) +
+                      " entries with 32-bit rows and columns, and this matrix has " +
+                      std::to_string(a.nnz()));
+  return by_cusparse<V, Algorithm>(gpu::placed_coo<V>(a, options), options);
+}
+
+template <class V, cusparseSpMVAlg_t Algorithm>
+std::unique_ptr<prepared_matrix<V>> prepare_sliced_ell(const csr<V>& a, const prepare_options& options) {
+  const sliced_ell<V> sliced = to_sliced_ell(a, options.budget);
+  if (options.wide_offsets || sliced.slice_begin.back() > most_in_32_bits)
+    return by_cusparse<V, Algorithm>(placed_sliced_ell<V, offset>(sliced, options), options);
+  return by_cusparse<V, Algorithm>(placed_sliced_ell<V, std::int32_t>(sliced, options), options);
+}
+
+template <class V, cusparseSpMVAlg_t Algorithm>
+std::unique_ptr<prepared_matrix<V>> prepare_csr(const std::shared_ptr<const device_csr<V>>& a,
+                                                const prepare_options& options) {
+  if (a->is_wide()) return by_cusparse<V, Algorithm>(gpu::placed_csr<V, offset>(a), options);
+  return by_cusparse<V, Algorithm>(gpu::placed_csr<V, std::int32_t>(a), options);
+}
+
 template <class V, layout Layout, cusparseSpMVAlg_t Algorithm>
 std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& asked) {
   prepare_options options = asked;
   options.on = device_for(cuda_queue::kind, asked, cuda_queue::default_device);
-  constexpr offset most = std::numeric_limits<std::int32_t>::max();
-  if constexpr (Layout == layout::coo) {
-    if (a.nnz() > most)
-      throw unsupported("cuSPARSE's coo takes at most " + std::to_string(most) +
-                        " entries with 32-bit rows and columns, and this matrix has " +
-                        std::to_string(a.nnz()));
-    return std::make_unique<prepared_by_cusparse<V, gpu::placed_coo<V>>>(a, options, Algorithm);
-  } else if constexpr (Layout == layout::csr) {
-    if (options.wide_offsets || a.nnz() > most)
-      return std::make_unique<prepared_by_cusparse<V, gpu::placed_csr<V, offset>>>(a, options, Algorithm);
-    return std::make_unique<prepared_by_cusparse<V, gpu::placed_csr<V, std::int32_t>>>(a, options, Algorithm);
-  } else {
-    using narrow = placed_sliced_ell<V, std::int32_t>;
-    using wide = placed_sliced_ell<V, offset>;
-    const sliced_ell<V> sliced = to_sliced_ell(a, options.budget);
-    if (options.wide_offsets || sliced.slice_begin.back() > most)
-      return std::make_unique<prepared_by_cusparse<V, wide>>(sliced, options, Algorithm);
-    return std::make_unique<prepared_by_cusparse<V, narrow>>(sliced, options, Algorithm);
-  }
+  if constexpr (Layout == layout::csr)
+    return prepare_csr<V, Algorithm>(place_csr(a, options.on, options.wide_offsets), options);
+  else if constexpr (Layout == layout::coo)
+    return prepare_coo<V, Algorithm>(a, options);
+  else
+    return prepare_sliced_ell<V, Algorithm>(a, options);
+}
+
+/// CSR is taken as it is; the other layouts are made on the host.
+template <class V, layout Layout, cusparseSpMVAlg_t Algorithm>
+std::unique_ptr<prepared_matrix<V>> prepare_placed(const std::shared_ptr<const device_csr<V>>& a,
+                                                   const prepare_options& asked) {
+  prepare_options options = asked;
+  options.on = device_of(*a, cuda_queue::kind, asked);
+  if constexpr (Layout == layout::csr)
+    return prepare_csr<V, Algorithm>(a, options);
+  else
+    return prepare<V, Layout, Algorithm>(to_host(*a), options);
 }
 
 template <layout Layout, cusparseSpMVAlg_t Algorithm>
 constexpr kernel_row row(std::string_view name, bool is_repeatable, std::string_view summary) {
-  return {name,
-          Layout == layout::coo ? "coo" : "csr",  // sliced ELL is made from it, and is no format of ours
-          device_kind::cuda,
-          is_repeatable,
-          true,
-          summary,
-          prepare<float, Layout, Algorithm>,
-          prepare<double, Layout, Algorithm>};
+  kernel_row out{
+      name,
+      Layout == layout::coo ? "coo" : "csr",  // sliced ELL is made from it, and is no format of ours
+      device_kind::cuda,
+      is_repeatable,
+      true,
+      summary,
+      prepare<float, Layout, Algorithm>,
+      prepare<double, Layout, Algorithm>};
+  out.prepare_placed_float = prepare_placed<float, Layout, Algorithm>;
+  out.prepare_placed_double = prepare_placed<double, Layout, Algorithm>;
+  return out;
 }
 
 constexpr kernel_row rows[] = {

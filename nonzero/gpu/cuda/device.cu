@@ -67,26 +67,13 @@ std::string gpu_card::description() const {
          format_bytes(properties_.memory_bytes);
 }
 
-void* gpu_card::allocate(std::size_t bytes) {
-  const current_device current(number_);
-  void* memory = nullptr;
-  const cudaError_t status = cudaMalloc(&memory, bytes);
-  if (status == cudaErrorMemoryAllocation) {
-    std::size_t free = 0, total = 0;
-    cudaMemGetInfo(&free, &total);
-    require_success(status, "cudaMalloc",
-                    " of " + format_bytes(bytes) + " with " + format_bytes(free) + " of " +
-                        format_bytes(total) + " free");
-  }
-  require_success(status, "cudaMalloc");
-  return memory;
-}
+void* gpu_card::allocate(std::size_t bytes) { return pool_.allocate(bytes); }
 
-void gpu_card::release(void* memory, std::size_t) noexcept {
-  // Frees whatever the current device is. A failure is that of earlier work, reported where that is waited
-  // for.
-  if (cudaFree(memory) != cudaSuccess) cudaGetLastError();
-}
+void gpu_card::release(void* memory, std::size_t) noexcept { pool_.release(memory); }
+
+void* gpu_card::allocate_in(cudaStream_t in, std::size_t bytes) { return pool_.allocate_in(in, bytes); }
+
+void gpu_card::release_in(cudaStream_t in, void* memory) noexcept { pool_.release_in(in, memory); }
 
 void gpu_card::copy(void* to, const void* from, std::size_t bytes, stream in) {
   const current_device current(number_);

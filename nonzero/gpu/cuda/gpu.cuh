@@ -1,14 +1,19 @@
 #pragma once
 
+#include <new>
+#include <tuple>
+
 #include <nonzero/gpu/cuda/call.cuh>
 #include <nonzero/gpu/cuda/device.hpp>
+#include <nonzero/gpu/cuda/pool.cuh>
 
 namespace nz {
 
 /// The device of kind `cuda`: a card and what its driver says about it.
 class gpu_card final : public device {
  public:
-  gpu_card(int number, cuda_properties properties) : number_(number), properties_(std::move(properties)) {}
+  gpu_card(int number, cuda_properties properties)
+      : number_(number), properties_(std::move(properties)), pool_(number, properties_.memory_bytes) {}
 
   int number() const { return number_; }
   const cuda_properties& properties() const { return properties_; }
@@ -23,9 +28,34 @@ class gpu_card final : public device {
   void synchronize(stream in) override;
   double measure(int times, const std::function<void(stream)>& body) override;
 
+  /// The same for what only one stream uses: neither waits for anything.
+  void* allocate_in(cudaStream_t in, std::size_t bytes);
+  void release_in(cudaStream_t in, void* memory) noexcept;
+
  private:
   int number_;
   cuda_properties properties_;
+  cuda_pool pool_;
+};
+
+/// Numbers in a card's memory while a stream has work with them.
+template <class T> class cuda_temporary {
+ public:
+  cuda_temporary(gpu_card& on, cudaStream_t in, std::size_t size) : on_(on), in_(in) {
+    if (size > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
+    if (size > 0) data_ = static_cast<T*>(on_.allocate_in(in_, size * sizeof(T)));
+  }
+  cuda_temporary(const cuda_temporary&) = delete;
+  cuda_temporary& operator=(const cuda_temporary&) = delete;
+  ~cuda_temporary() {
+    if (data_ != nullptr) on_.release_in(in_, data_);
+  }
+  T* data() { return data_; }
+
+ private:
+  gpu_card& on_;
+  cudaStream_t in_;
+  T* data_ = nullptr;
 };
 
 /// How gpu/kernels.cuh launches on a card.
@@ -56,7 +86,29 @@ class cuda_queue {
     require_success(status, "launching ", name);
   }
 
+  template <class T> cuda_temporary<T> temporary(std::size_t size) { return {on_, in_, size}; }
+
+  // With CUB, for the types that primitives.cu lists.
+  template <class T> void exclusive_sum(const T* in, T* out, std::int64_t n);
+  template <class K, class T>
+  void sort_pairs(const K* keys_in, K* keys_out, const T* values_in, T* values_out, std::int64_t n,
+                  int bits = 8 * sizeof(K));
+  template <class T> void sum(const T* in, T* out, std::int64_t n);
+  template <class T> void largest(const T* in, T* out, std::int64_t n);
+
+  template <class T> T read(const T* one) { return std::get<0>(read_all(one)); }
+  template <class T, class... Others> std::tuple<T, Others...> read(const T* one, const Others*... others) {
+    return read_all(one, others...);
+  }
+
  private:
+  template <class... T> std::tuple<T...> read_all(const T*... from) {
+    std::tuple<T...> out;
+    std::apply([&](T&... to) { (on_.copy(&to, from, sizeof(T), {in_}), ...); }, out);
+    on_.synchronize({in_});
+    return out;
+  }
+
   static constexpr std::int64_t most_blocks = 2147483647;
   gpu_card& on_;
   current_device current_;

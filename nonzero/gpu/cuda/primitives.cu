@@ -1,0 +1,62 @@
+#include <cstdint>
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include <nonzero/gpu/cuda/gpu.cuh>
+
+// What conversions need besides kernels of their own, by CUB. Compiled here once, for the types at the end:
+// it takes the compiler longer than the rest of a file that uses it.
+namespace nz {
+namespace {
+
+/// Calls work(memory, bytes) twice, as CUB wants: first to learn how much memory it takes.
+template <class Work> void with_work_space(gpu_card& on, cudaStream_t in, const char* name, Work work) {
+  std::size_t bytes = 0;
+  require_success(work(nullptr, bytes), name);
+  cuda_temporary<std::byte> memory(on, in, bytes > 0 ? bytes : 1);  // null would ask again
+  require_success(work(memory.data(), bytes), name);
+}
+
+}  // namespace
+
+template <class T> void cuda_queue::exclusive_sum(const T* in, T* out, std::int64_t n) {
+  with_work_space(on_, in_, "cub::DeviceScan::ExclusiveSum", [&](void* memory, std::size_t& bytes) {
+    return cub::DeviceScan::ExclusiveSum(memory, bytes, in, out, n, in_);
+  });
+}
+
+template <class K, class T>
+void cuda_queue::sort_pairs(const K* keys_in, K* keys_out, const T* values_in, T* values_out, std::int64_t n,
+                            int bits) {
+  with_work_space(on_, in_, "cub::DeviceRadixSort::SortPairs", [&](void* memory, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys_in, keys_out, values_in, values_out, n, 0,
+                                           bits, in_);
+  });
+}
+
+template <class T> void cuda_queue::sum(const T* in, T* out, std::int64_t n) {
+  with_work_space(on_, in_, "cub::DeviceReduce::Sum", [&](void* memory, std::size_t& bytes) {
+    return cub::DeviceReduce::Sum(memory, bytes, in, out, n, in_);
+  });
+}
+
+template <class T> void cuda_queue::largest(const T* in, T* out, std::int64_t n) {
+  with_work_space(on_, in_, "cub::DeviceReduce::Max", [&](void* memory, std::size_t& bytes) {
+    return cub::DeviceReduce::Max(memory, bytes, in, out, n, in_);
+  });
+}
+
+template void cuda_queue::exclusive_sum(const std::int32_t*, std::int32_t*, std::int64_t);
+template void cuda_queue::exclusive_sum(const std::int64_t*, std::int64_t*, std::int64_t);
+template void cuda_queue::sort_pairs(const std::uint32_t*, std::uint32_t*, const std::int32_t*, std::int32_t*,
+                                     std::int64_t, int);
+template void cuda_queue::sort_pairs(const std::uint64_t*, std::uint64_t*, const std::int32_t*, std::int32_t*,
+                                     std::int64_t, int);
+template void cuda_queue::sum(const std::int32_t*, std::int32_t*, std::int64_t);
+template void cuda_queue::sum(const std::int64_t*, std::int64_t*, std::int64_t);
+template void cuda_queue::largest(const std::int32_t*, std::int32_t*, std::int64_t);
+template void cuda_queue::largest(const std::int64_t*, std::int64_t*, std::int64_t);
+
+}  // namespace nz

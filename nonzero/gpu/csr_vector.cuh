@@ -33,7 +33,10 @@ struct csr_vector_launch {
 
   template <class Queue, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const placed_csr<V, Offset>& a, const V* x, V* y, Epilogue finish) {
-    with_lanes(lanes_for(a.rows, a.nnz), [&](auto lanes) {
+    // A small matrix has fewer rows than a card has threads, which then share them.
+    int wanted = lanes_for(a.rows, a.nnz);
+    while (wanted < 32 && std::int64_t{a.rows} * wanted * 2 <= queue.resident_threads() / 2) wanted *= 2;
+    with_lanes(wanted, [&](auto lanes) {
       queue.launch("csr_vector", blocks_for(std::int64_t{lanes.value} * a.rows), threads_per_block,
                    csr_vector_kernel<lanes.value, V, Offset, Epilogue>, a.rows, a.row_begin.data(),
                    a.col.data(), a.val.data(), x, y, finish);

@@ -122,23 +122,31 @@ constexpr kernel_row row(std::string_view name, std::string_view format, bool is
                  summary,
                  prepare<float, Queue, Launch>,
                  prepare<double, Queue, Launch>};
+  out.converts_on_device = is_made_on_device<typename Launch::template placed<double, offset>, Queue, double>;
   out.prepare_placed_float = prepare_placed<float, Queue, Launch>;
   out.prepare_placed_double = prepare_placed<double, Queue, Launch>;
   return out;
 }
 
+/// A row that plans think of.
+constexpr kernel_row candidate(kernel_row row) {
+  row.is_candidate = true;
+  return row;
+}
+
 template <class Queue>
 inline constexpr kernel_row csr_rows[] = {
-    row<Queue, csr_scalar_launch>("csr_scalar", "csr", true, "a thread per row"),
-    row<Queue, csr_vector_launch>("csr_vector", "csr", true, "2 to 32 lanes per row, by the mean row length"),
+    candidate(row<Queue, csr_scalar_launch>("csr_scalar", "csr", true, "a thread per row")),
+    candidate(row<Queue, csr_vector_launch>("csr_vector", "csr", true,
+                                            "2 to 32 lanes per row, by the mean row length")),
     row<Queue, csr_cached_launch>("csr_cached", "csr", true,
                                   "a thread per row, a window of x in shared memory"),
     row<Queue, csr_light_vector_launch>("csr_light_vector", "csr", true,
                                         "rows handed out while it runs, to 2 to 32 lanes at a time"),
     row<Queue, csr_light_warp_launch>("csr_light_warp", "csr", true,
                                       "rows handed out while it runs, to a warp at a time"),
-    row<Queue, csr_merge_launch>("csr_merge", "csr", true,
-                                 "equal shares of rows and entries per block, long rows cut"),
+    candidate(row<Queue, csr_merge_launch>("csr_merge", "csr", true,
+                                           "equal shares of rows and entries per block, long rows cut")),
 };
 
 template <class Queue>
@@ -150,14 +158,16 @@ inline constexpr kernel_row other_rows[] = {
     row<Queue, hyb_launch>("hyb", "hyb", false, "ell, then coo_segmented for the rest of long rows"),
     row<Queue, jds_launch>("jds", "jds", true, "a thread per row, rows sorted by length"),
     row<Queue, tjds_launch>("tjds", "tjds", true, "a thread per row, sorted, diagonal by diagonal"),
-    row<Queue, lanes_packed_launch>("lanes_packed", "lanes", true,
-                                    "a thread per row, a warp per slice, as each slice is held"),
+    candidate(row<Queue, lanes_packed_launch>("lanes_packed", "lanes", true,
+                                              "a thread per row, a warp per slice, as each slice is held")),
 };
 
 template <class Queue>
 inline constexpr kernel_row sliced_rows[] = {
-    row<Queue, sell_slices_launch>("sell_slices", "sell", true, "a warp per slice of 32 rows, sorted nearby"),
-    row<Queue, bsr_rows_launch>("bsr_rows", "bsr", true, "a warp for each row of 32 interleaved block rows"),
+    candidate(row<Queue, sell_slices_launch>("sell_slices", "sell", true,
+                                             "a warp per slice of 32 rows, sorted nearby")),
+    candidate(row<Queue, bsr_rows_launch>("bsr_rows", "bsr", true,
+                                          "a warp for each row of 32 interleaved block rows")),
 };
 
 }  // namespace nz::gpu

@@ -35,7 +35,7 @@ template <class T, class Pick> __device__ T pick_of_warp(T value, Pick pick) {
 
 /// The steps that slices of sorted rows take: of v steps and more, as many as there are slices with a row so
 /// long. By one warp, 32 lengths at a time, the longest first.
-template <class Counts> __device__ offset steps_of_window(const Counts& count, offset longest) {
+template <class Counts> __device__ offset steps_of_window(Counts& count, offset longest) {
   const int lane = threadIdx.x % 32;
   const int top = static_cast<int>(longest < length_bins - 1 ? longest : length_bins - 1);
   unsigned longer = 0;  // rows of the lengths that were looked at before

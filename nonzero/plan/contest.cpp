@@ -19,12 +19,13 @@ constexpr double contest_multiplies = 3;
 
 }  // namespace
 
-template <class V> void contest<V>::set_base(std::string_view kernel, double seconds) {
+template <class V> void contest<V>::set_base(std::string_view kernel, double seconds, double bytes) {
   base_kernel_ = kernel;
   base_seconds_ = seconds;
+  base_bytes_ = bytes;
   plan_candidate& first = candidates_.emplace_back();
   first.kernel = base_kernel_;
-  first.predicted_bytes = static_cast<std::uint64_t>(csr_bytes_);
+  first.predicted_bytes = static_cast<std::uint64_t>(bytes);
   first.predicted_seconds = first.seconds = seconds;
   first.predicted_conversion = first.conversion = 0;
 }
@@ -143,7 +144,7 @@ template <class V> typename contest<V>::outcome contest<V>::run() {
     throw unsupported(
         fmt::format("no kernel holds this matrix within {}; {} takes {}",
                     format_bytes(static_cast<std::uint64_t>(std::max(0.0, terms_.memory_budget))),
-                    base_kernel_, format_bytes(static_cast<std::uint64_t>(csr_bytes_))));
+                    base_kernel_, format_bytes(static_cast<std::uint64_t>(base_bytes_))));
   settle();
   return std::move(best_);
 }

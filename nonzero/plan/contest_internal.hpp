@@ -41,11 +41,11 @@ template <class V> class contest {
   double base_seconds() const { return base_seconds_; }
 
  protected:
-  /// `csr_bytes` is what the base takes.
+  /// `csr_bytes` is what CSR takes.
   contest(const contest_terms& terms, double csr_bytes) : terms_(terms), csr_bytes_(csr_bytes) {}
   /// The first candidate. Others are not added before.
-  void set_base(std::string_view kernel, double seconds);
-  bool does_base_fit() const { return csr_bytes_ <= terms_.memory_budget; }
+  void set_base(std::string_view kernel, double seconds, double bytes);
+  bool does_base_fit() const { return base_bytes_ <= terms_.memory_budget; }
   padding_budget budget() const { return {terms_.memory_budget / csr_bytes_}; }
   /// A candidate that is ruled out where the terms do not allow it.
   plan_candidate& add_candidate(const kernel_row& kernel);
@@ -71,7 +71,7 @@ template <class V> class contest {
   double total(const plan_candidate& c) const;
 
   std::string base_kernel_;
-  double base_seconds_ = 0;
+  double base_seconds_ = 0, base_bytes_ = 0;
   outcome best_;
   plan_candidate* best_candidate_ = nullptr;
 };

@@ -74,7 +74,7 @@ cpu_contest<V>::cpu_contest(const csr<V>& a, const contest_terms& terms, std::st
   // With nothing to wait for yet, this is what bytes and instructions take.
   const forecast seen = foresee(find_kernel(fallback_kernel, device_kind::cpu));
   waiting_seconds_ = std::max(0.0, csr_seconds - seen.seconds);
-  this->set_base(fallback_kernel, csr_seconds);
+  this->set_base(fallback_kernel, csr_seconds, csr_bytes_);
 }
 
 template <class V> double cpu_contest<V>::reading_seconds() const {

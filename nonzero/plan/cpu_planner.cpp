@@ -62,7 +62,6 @@ template <class V> class cpu_planner final : public planner<V> {
   using planner<V>::options_;
   using planner<V>::report_;
 
-  device_kind kind() const override { return device_kind::cpu; }
   plan<V> keep_csr(std::string reason) override;
   std::string find_too_small() const override;
   std::unique_ptr<prepared_matrix<V>> prepare(std::string_view kernel) override {

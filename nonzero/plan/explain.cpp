@@ -60,6 +60,12 @@ std::string plan_line(const plan_report& r) {
   return out + (r.encodings.empty() ? "" : "; " + r.encodings);
 }
 
+std::string machine_line(const plan_report& r) {
+  if (r.bytes_per_second <= 0) return r.machine;
+  const char* const does = r.kind == device_kind::cpu ? "reads this matrix at" : "moves";
+  return fmt::format("{}; {} {:.3g} GB/s", r.machine, does, r.bytes_per_second * 1e-9);
+}
+
 std::string cost_line(const plan_report& r) {
   std::string out = fmt::format("planned in {}", time_text(r.seconds));
   if (r.csr_seconds > 0)
@@ -112,9 +118,7 @@ std::optional<double> plan_report::pays_after() const {
 std::string explain(const plan_report& r) {
   std::string out = fmt::format("{}{}: {}\n", r.kernel, r.is_reordered ? ", reordered" : "", r.reason);
   out += line_of("matrix", matrix_line(r));
-  out += line_of("machine", r.bytes_per_second > 0 ? fmt::format("{}; reads this matrix at {:.3g} GB/s",
-                                                                 r.machine, r.bytes_per_second * 1e-9)
-                                                   : r.machine);
+  out += line_of("machine", machine_line(r));
   if (r.csr_seconds > 0) out += line_of("csr", csr_line(r));
   out += line_of("plan", plan_line(r));
   if (r.reorder_seconds > 0)

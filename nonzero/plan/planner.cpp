@@ -18,6 +18,7 @@ planner<V>::planner(const matrix_facts& a, const plan_options& options) : option
   report_.entries = a.nnz;
   report_.mean_row = a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows;
   report_.machine = a.machine;
+  report_.kind = a.kind;
   report_.csr_bytes = a.csr_bytes;
   report_.compulsory_bytes =
       a.csr_bytes + (static_cast<std::uint64_t>(a.rows) + static_cast<std::uint64_t>(a.cols)) * sizeof(V);
@@ -59,7 +60,7 @@ template <class V> void planner<V>::report_on(const contest<V>& held) {
 }
 
 template <class V> plan<V> planner<V>::make_forced() {
-  const kernel_row& kernel = find_kernel(options_.kernel, kind());
+  const kernel_row& kernel = find_kernel(options_.kernel, report_.kind);
   if (options_.deterministic && !kernel.is_repeatable)
     throw unsupported(
         fmt::format("the products of {} are not the same bits every time; allow that "

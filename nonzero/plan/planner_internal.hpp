@@ -26,6 +26,7 @@ template <class V> class planner {
     std::uint64_t csr_bytes;
     double default_budget;  // times those
     std::string machine;
+    device_kind kind = device_kind::cpu;
   };
   planner(const matrix_facts& a, const plan_options& options);
 
@@ -51,7 +52,6 @@ template <class V> class planner {
   /// not allow it.
   virtual std::optional<plan<V>> make_remembered(const remembered_choice& choice,
                                                  const std::string& reason) = 0;
-  virtual device_kind kind() const = 0;
 
   plan<V> make_forced();
   std::optional<plan<V>> recall(const std::string& key);
@@ -62,5 +62,9 @@ template <class V> class planner {
 /// For a matrix in the host's memory and the CPU. `owned`: where it is given, what `a` refers to.
 template <class V>
 plan<V> make_cpu_plan(const csr<V>& a, std::unique_ptr<const csr<V>> owned, const plan_options& options);
+
+/// For a matrix in the memory of a GPU, or of the emulator.
+template <class V>
+plan<V> make_device_plan(const std::shared_ptr<const device_csr<V>>& a, const plan_options& options);
 
 }  // namespace nz

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/types.hpp>
@@ -53,6 +54,8 @@ template <class V> class prepared_matrix {
   /// The bytes that a multiply reads and writes at the least: the matrix, x and y once, unless a kernel moves
   /// more.
   virtual std::uint64_t traffic() const;
+  /// How it is held, for people: "blocks of 3 x 3"; empty where the format says it all.
+  virtual std::string encodings() const { return {}; }
   const std::shared_ptr<device>& where() const { return on_; }
   index rows() const { return rows_; }
   index cols() const { return cols_; }

@@ -35,16 +35,24 @@ __global__ void csr_vector_kernel(index rows, const Offset* __restrict__ row_beg
 struct csr_vector_launch {
   template <class A, class Offset, class V = A> using placed = placed_csr<A, Offset>;
 
+  /// A small matrix has fewer rows than a card has threads, which then share them.
   template <class Queue, class A, class Offset>
-  static std::int64_t blocks(const Queue&, const placed_csr<A, Offset>& a) {
-    return blocks_for(std::int64_t{lanes_for(a.rows, a.nnz)} * a.rows);
+  static int lanes(const Queue& queue, const placed_csr<A, Offset>& a) {
+    int wanted = lanes_for(a.rows, a.nnz);
+    while (wanted < 32 && std::int64_t{a.rows} * wanted * 2 <= queue.resident_threads() / 2) wanted *= 2;
+    return wanted;
+  }
+
+  template <class Queue, class A, class Offset>
+  static std::int64_t blocks(const Queue& queue, const placed_csr<A, Offset>& a) {
+    return blocks_for(std::int64_t{lanes(queue, a)} * a.rows);
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const placed_csr<A, Offset>& a, const V* x, V* y, Epilogue finish) {
-    with_lanes(lanes_for(a.rows, a.nnz), [&](auto lanes) {
+    with_lanes(lanes(queue, a), [&](auto per_row) {
       queue.launch("csr_vector", blocks(queue, a), threads_per_block,
-                   csr_vector_kernel<lanes.value, A, V, Offset, Epilogue>, a.rows, a.row_begin.data(),
+                   csr_vector_kernel<per_row.value, A, V, Offset, Epilogue>, a.rows, a.row_begin.data(),
                    a.col.data(), a.val.data(), x, y, finish);
     });
   }

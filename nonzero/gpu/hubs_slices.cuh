@@ -6,6 +6,7 @@
 #include <nonzero/gpu/placed_hubs.cuh>
 #include <nonzero/gpu/read_once.cuh>
 #include <nonzero/gpu/shared.cuh>
+#include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
@@ -120,6 +121,7 @@ __global__ void __launch_bounds__(threads_beside_hubs)
   // Slices come by length: neighbours go to different blocks, so that all have long and short ones.
   const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / 32);
   const int lane = threadIdx.x % 32;
+  row_finisher<Epilogue> finish_row(finish, y);
   for (std::int64_t s = std::int64_t{threadIdx.x / 32} * gridDim.x + blockIdx.x; s < a.slices; s += warps) {
     const std::int64_t strand = s * 32 + lane;
     const bool is_there = strand < a.strands;
@@ -129,10 +131,11 @@ __global__ void __launch_bounds__(threads_beside_hubs)
     const V sum = sum_of_lane<V>(a, a.slice[s], hub_length, rest_length, near_x, dictionary, x);
     if (!is_there) continue;
     if (target >= 0)
-      finish(sum, y[target]);
+      finish_row(sum, target);
     else
       piece_sum[-1 - target] = sum;
   }
+  finish_row.leave_sums();
 }
 
 /// A warp per cut row adds up its pieces, always in the same order.
@@ -141,16 +144,24 @@ __global__ void hubs_finish_kernel(std::int64_t cut_rows, const index* __restric
                                    const offset* __restrict__ piece_begin, const V* __restrict__ piece_sum,
                                    V* __restrict__ y, Epilogue finish) {
   const std::int64_t cut = thread_in_grid() / 32;
-  if (cut >= cut_rows) return;  // the whole warp
   const int lane = threadIdx.x % 32;
-  V sum = 0;
-  for (offset p = piece_begin[cut] + lane; p < piece_begin[cut + 1]; p += 32) sum += piece_sum[p];
-  sum = sum_of_group<32>(sum);
-  if (lane == 0) finish(sum, y[cut_row[cut]]);
+  row_finisher<Epilogue> finish_row(finish, y);
+  if (cut < cut_rows) {  // the whole warp
+    V sum = 0;
+    for (offset p = piece_begin[cut] + lane; p < piece_begin[cut + 1]; p += 32) sum += piece_sum[p];
+    sum = sum_of_group<32>(sum);
+    if (lane == 0) finish_row(sum, cut_row[cut]);
+  }
+  finish_row.leave_sums();
 }
 
 struct hubs_slices_launch {
-  template <class V, class Offset> using placed = placed_hubs<V, V, Offset>;
+  template <class A, class Offset, class V = A> using placed = placed_hubs<A, V, Offset>;
+
+  template <class Queue, class Value, class V, class Offset>
+  static std::int64_t blocks(const Queue& queue, const placed_hubs<Value, V, Offset>& a) {
+    return blocks_of_slices(queue, a) + blocks_of_cut_rows(a);
+  }
 
   template <class Queue, class Value, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const placed_hubs<Value, V, Offset>& a, const V* x, V* y,
@@ -173,16 +184,28 @@ struct hubs_slices_launch {
                                             a.full_value.data()};
     queue.launch("gather_hubs", blocks_for(count(a.hub)), threads_per_block, gather_hubs_kernel<V>,
                  count(a.hub), a.hub.data(), x, a.hub_x.data());
-    const bool has_hubs = arrays.hubs > 0;
-    const int threads = has_hubs ? threads_beside_hubs : threads_per_block;
-    const std::int64_t needed = (count(a.slices) * 32 + threads - 1) / threads;
-    const std::int64_t blocks = has_hubs ? std::min<std::int64_t>(needed, queue.multiprocessors()) : needed;
-    queue.launch_with_shared("hubs_slices", blocks, threads, (a.hub.size() + a.dictionary.size()) * sizeof(V),
+    const std::int64_t blocks = blocks_of_slices(queue, a);
+    queue.launch_with_shared("hubs_slices", blocks, threads_of(a),
+                             (a.hub.size() + a.dictionary.size()) * sizeof(V),
                              hubs_slices_kernel<Value, V, Offset, Epilogue>, arrays, a.hub_x.data(), x, y,
                              a.piece_sum.data(), finish);
-    queue.launch("hubs_finish", blocks_for(count(a.cut_row) * 32), threads_per_block,
-                 hubs_finish_kernel<V, Epilogue>, count(a.cut_row), a.cut_row.data(), a.piece_begin.data(),
-                 a.piece_sum.data(), y, finish);
+    queue.launch("hubs_finish", blocks_of_cut_rows(a), threads_per_block, hubs_finish_kernel<V, Epilogue>,
+                 count(a.cut_row), a.cut_row.data(), a.piece_begin.data(), a.piece_sum.data(), y,
+                 after_blocks(finish, blocks));
+  }
+
+ private:
+  template <class Placed> static int threads_of(const Placed& a) {
+    return a.hub.size() > 0 ? threads_beside_hubs : threads_per_block;
+  }
+  template <class Queue, class Placed>
+  static std::int64_t blocks_of_slices(const Queue& queue, const Placed& a) {
+    const auto lanes = static_cast<std::int64_t>(a.slices.size()) * 32;
+    const std::int64_t needed = (lanes + threads_of(a) - 1) / threads_of(a);
+    return a.hub.size() > 0 ? std::min<std::int64_t>(needed, queue.multiprocessors()) : needed;
+  }
+  template <class Placed> static std::int64_t blocks_of_cut_rows(const Placed& a) {
+    return blocks_for(static_cast<std::int64_t>(a.cut_row.size()) * 32);
   }
 };
 

@@ -171,31 +171,33 @@ constexpr kernel_row row(std::string_view name, std::string_view format, bool is
                  summary,
                  prepare<float, float, Queue, Launch>,
                  prepare<double, double, Queue, Launch>};
+  out.converts_on_device = converts_on_device<double, double, Queue, Launch>;
   out.prepare_placed_float = prepare_placed<float, float, Queue, Launch>;
   out.prepare_placed_double = prepare_placed<double, double, Queue, Launch>;
   return out;
 }
 
-/// In mixed precision too.
-template <class Queue, class Launch> constexpr kernel_row with_mixed(kernel_row of) {
-  of.prepare_mixed = prepare<float, double, Queue, Launch>;
-  return of;
+/// A row that plans think of: repeatable, and in mixed precision too.
+template <class Queue, class Launch>
+constexpr kernel_row candidate(std::string_view name, std::string_view format, std::string_view summary) {
+  kernel_row out = row<Queue, Launch>(name, format, true, summary);
+  out.is_candidate = true;
+  out.prepare_mixed = prepare<float, double, Queue, Launch>;
+  return out;
 }
 
 template <class Queue>
 inline constexpr kernel_row csr_rows[] = {
-    with_mixed<Queue, csr_scalar_launch>(
-        row<Queue, csr_scalar_launch>("csr_scalar", "csr", true, "a thread per row")),
-    with_mixed<Queue, csr_vector_launch>(row<Queue, csr_vector_launch>(
-        "csr_vector", "csr", true, "2 to 32 lanes per row, by the mean row length")),
+    candidate<Queue, csr_scalar_launch>("csr_scalar", "csr", "a thread per row"),
+    candidate<Queue, csr_vector_launch>("csr_vector", "csr", "2 to 32 lanes per row, by the mean row length"),
     row<Queue, csr_cached_launch>("csr_cached", "csr", true,
                                   "a thread per row, a window of x in shared memory"),
     row<Queue, csr_light_vector_launch>("csr_light_vector", "csr", true,
                                         "rows handed out while it runs, to 2 to 32 lanes at a time"),
     row<Queue, csr_light_warp_launch>("csr_light_warp", "csr", true,
                                       "rows handed out while it runs, to a warp at a time"),
-    with_mixed<Queue, csr_merge_launch>(row<Queue, csr_merge_launch>(
-        "csr_merge", "csr", true, "equal shares of rows and entries per block, long rows cut")),
+    candidate<Queue, csr_merge_launch>("csr_merge", "csr",
+                                       "equal shares of rows and entries per block, long rows cut"),
 };
 
 template <class Queue>
@@ -207,18 +209,20 @@ inline constexpr kernel_row other_rows[] = {
     row<Queue, hyb_launch>("hyb", "hyb", false, "ell, then coo_segmented for the rest of long rows"),
     row<Queue, jds_launch>("jds", "jds", true, "a thread per row, rows sorted by length"),
     row<Queue, tjds_launch>("tjds", "tjds", true, "a thread per row, sorted, diagonal by diagonal"),
-    with_mixed<Queue, lanes_packed_launch>(row<Queue, lanes_packed_launch>(
-        "lanes_packed", "lanes", true, "a thread per row, a warp per slice, as each slice is held")),
-    row<Queue, hubs_slices_launch>("hubs_slices", "hubs", true,
-                                   "x of the columns used most in shared memory, long rows cut"),
 };
 
 template <class Queue>
 inline constexpr kernel_row sliced_rows[] = {
-    with_mixed<Queue, sell_slices_launch>(row<Queue, sell_slices_launch>(
-        "sell_slices", "sell", true, "a warp per slice of 32 rows, sorted nearby")),
-    with_mixed<Queue, bsr_rows_launch>(row<Queue, bsr_rows_launch>(
-        "bsr_rows", "bsr", true, "a warp for each row of 32 interleaved block rows")),
+    candidate<Queue, sell_slices_launch>("sell_slices", "sell", "a warp per slice of 32 rows, sorted nearby"),
+    candidate<Queue, bsr_rows_launch>("bsr_rows", "bsr", "a warp for each row of 32 interleaved block rows"),
+};
+
+template <class Queue>
+inline constexpr kernel_row packed_rows[] = {
+    candidate<Queue, lanes_packed_launch>("lanes_packed", "lanes",
+                                          "a thread per row, a warp per slice, as each slice is held"),
+    candidate<Queue, hubs_slices_launch>("hubs_slices", "hubs",
+                                         "x of the columns used most in shared memory, long rows cut"),
 };
 
 }  // namespace nz::gpu

@@ -38,7 +38,7 @@ class Bench(InFolder):
                         rf"\n  {kernel['name']} +{kernel['format']} +\d\.\d{{3}} +[\d.]+ (µs|ms|s) +[\d.]+ % +[\d.]+ +[\d.]+"
                         r" +[\d.]+ % +[\d.]+ (µs|ms|s) +(base|at once|–|[\d,]+|\d\.\de\+\d\d)( +fastest)?\n",
                     )
-                self.assertEqual(len(text.splitlines()), 6 + len(self.kernels(device)) + (device == "cpu"))  # plan
+                self.assertEqual(len(text.splitlines()), 7 + len(self.kernels(device)))  # with plan
                 self.assertEqual(text.count("fastest"), 1)
                 self.assertEqual(text.count(" base"), 1)
 

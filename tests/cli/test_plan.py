@@ -9,8 +9,9 @@ MEASURED = "poisson2d:150"  # large enough for a plan to measure
 
 
 class Plan(InFolder):
-    def candidates(self):
-        return [k["name"] for k in self.json_of("list")["kernels"] if k["candidate"]]
+    def candidates(self, device="cpu"):
+        kernels = self.json_of("list")["kernels"]
+        return [k["name"] for k in kernels if k["candidate"] and k["runs_on"] == device]
 
     def test_says_which_kernel_and_why(self):
         text = self.output_of("plan", MEASURED)

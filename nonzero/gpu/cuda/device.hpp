@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <nonzero/core/device.hpp>
+#include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/kernel_row.hpp>
 
 namespace nz {
@@ -47,5 +48,8 @@ class cuda_stream {
 /// The kernels that run on an NVIDIA GPU, cuSPARSE's beside ours; none where the library was built without
 /// CUDA.
 std::span<const kernel_row> cuda_kernels();
+
+/// Throws `unsupported` where the library was built without CUDA.
+template <class V> device_surveys<V> cuda_surveys();
 
 }  // namespace nz

@@ -10,8 +10,8 @@ std::shared_ptr<device> emulator_device() {
 }
 
 std::span<const kernel_row> emulator_kernels() {
-  static const auto rows =
-      join({emulator_csr_kernels(), emulator_other_kernels(), emulator_sliced_kernels()});
+  static const auto rows = join({emulator_csr_kernels(), emulator_other_kernels(), emulator_sliced_kernels(),
+                                 emulator_packed_kernels()});
   return rows;
 }
 

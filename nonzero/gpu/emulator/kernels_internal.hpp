@@ -9,6 +9,7 @@ namespace nz {
 
 std::span<const kernel_row> emulator_csr_kernels();
 std::span<const kernel_row> emulator_other_kernels();
+std::span<const kernel_row> emulator_packed_kernels();
 std::span<const kernel_row> emulator_sliced_kernels();
 
 }  // namespace nz

@@ -56,6 +56,12 @@ class prepared_on_gpu final : public prepared_matrix<V> {
   prepared_on_gpu(const device_csr_pointer<V>& a, const prepare_options& options)
       : prepared_on_gpu(Queue(*options.on, {}), a, options) {}
   footprint storage() const override { return a_.storage(); }
+  std::string encodings() const override {
+    if constexpr (requires(const Placed& placed) { placed.encodings(); })
+      return a_.encodings();
+    else
+      return {};
+  }
 
  private:
   prepared_on_gpu(Queue queue, const device_csr_pointer<V>& a, const prepare_options& options)

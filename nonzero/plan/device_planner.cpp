@@ -4,12 +4,13 @@
 #include <nonzero/gpu/emulator/device.hpp>
 #include <nonzero/plan/device_contest_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
+#include <nonzero/plan/measure.hpp>
 #include <nonzero/plan/planner_internal.hpp>
 
 namespace nz {
 namespace {
 
-/// Below it, a conversion saves less than a microsecond a multiply: what suits is known without measuring.
+/// Below it, what suits is known without measuring.
 constexpr std::uint64_t fewest_bytes = 1 << 20;
 constexpr double default_budget = 1.1;  // times CSR's bytes
 constexpr int most_conversions = 2;
@@ -32,9 +33,7 @@ template <class V> class device_planner final : public planner<V> {
   using planner<V>::report_;
 
   plan<V> keep_csr(std::string reason) override;
-  std::string find_too_small() const override {
-    return report_.csr_bytes < fewest_bytes ? "less than 1 MiB: no conversion could pay" : "";
-  }
+  std::string find_too_small() const override;
   std::unique_ptr<prepared_matrix<V>> prepare(std::string_view kernel) override {
     return find_kernel(kernel, report_.kind).prepare(a_);
   }
@@ -61,6 +60,15 @@ template <class V> device_facts device_planner<V>::find_row_facts() {
   return out;
 }
 
+/// A conversion saves no more than reading all of CSR takes.
+template <class V> std::string device_planner<V>::find_too_small() const {
+  if (report_.csr_bytes < fewest_bytes) return "less than 1 MiB: no conversion could pay";
+  const double reading = static_cast<double>(report_.csr_bytes) / copy_speed(a_->where());
+  if (reading * static_cast<double>(options_.expected_multiplies) > conversion_seconds / paying_share)
+    return {};
+  return fmt::format("too small for a conversion to pay within {} multiplies", options_.expected_multiplies);
+}
+
 template <class V> plan<V> device_planner<V>::keep_csr(std::string reason) {
   constexpr std::string_view smallest = "csr_vector";  // CSR and nothing besides
   const std::string_view kernel = pick_csr_kernel(find_row_facts());
@@ -85,7 +93,7 @@ template <class V> plan<V> device_planner<V>::make_measured() {
   facts.slice = surveys_.slices(*a_);
   contest_terms terms = this->terms();
   terms.most_conversions = most_conversions;
-  device_contest<V> held(a_, facts, terms);
+  device_contest<V> held(a_, facts, surveys_, terms);
   report_.bytes_per_second = held.bytes_per_second();
   report_.waiting_seconds = held.waiting_seconds();
   auto outcome = held.run();

@@ -54,8 +54,8 @@ struct plan_candidate {
 /// How a plan came about.
 struct plan_report {
   std::string kernel, reason;
-  std::string base_kernel = "csr_balanced";  // what it is compared with: it needs no conversion
-  std::string encodings;                     // how the kernel holds the matrix, where it can say
+  std::string base_kernel;  // what it was compared with, which needs no conversion; empty: nothing
+  std::string encodings;    // how the kernel holds the matrix, where it can say
   bool is_reordered = false;
   bool is_remembered = false;  // found in the file of choices; nothing was measured
 

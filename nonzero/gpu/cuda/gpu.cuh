@@ -31,6 +31,7 @@ class gpu_card final : public device {
   /// The same for what only one stream uses: neither waits for anything.
   void* allocate_in(cudaStream_t in, std::size_t bytes);
   void release_in(cudaStream_t in, void* memory) noexcept;
+  std::uint64_t used_bytes() const { return pool_.used_bytes(); }
 
  private:
   int number_;

@@ -19,6 +19,7 @@
 #include <nonzero/gpu/csr_scalar.cuh>
 #include <nonzero/gpu/csr_vector.cuh>
 #include <nonzero/gpu/ell.cuh>
+#include <nonzero/gpu/hubs_slices.cuh>
 #include <nonzero/gpu/hyb.cuh>
 #include <nonzero/gpu/jds.cuh>
 #include <nonzero/gpu/lanes_packed.cuh>
@@ -28,7 +29,8 @@
 // The GPU kernels' rows of the table (plan/kernels.hpp), for one Queue: the emulator's or the card's.
 // A Queue belongs to a device and a stream; it has `kind` and `default_device()`, and
 //   launch(name, blocks, threads, kernel, arguments...), which does nothing for 0 blocks;
-//   resident_threads();
+//   launch_with_shared, the same with the bytes of dynamic shared memory after the threads;
+//   most_shared_bytes(), which that may have; multiprocessors(); resident_threads();
 //   temporary<T>(n): n numbers that are not yet written, with data(); what uses them is in the queue before
 //     they go;
 // and for conversions, with pointers into the device's memory and everything in the queue's stream:
@@ -166,6 +168,8 @@ inline constexpr kernel_row other_rows[] = {
     row<Queue, tjds_launch>("tjds", "tjds", true, "a thread per row, sorted, diagonal by diagonal"),
     candidate(row<Queue, lanes_packed_launch>("lanes_packed", "lanes", true,
                                               "a thread per row, a warp per slice, as each slice is held")),
+    candidate(row<Queue, hubs_slices_launch>("hubs_slices", "hubs", true,
+                                             "x of the columns used most in shared memory, long rows cut")),
 };
 
 template <class Queue>

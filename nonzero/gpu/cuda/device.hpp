@@ -17,6 +17,7 @@ struct cuda_properties {
   int compute_major = 0, compute_minor = 0;  // the compute capability, e.g. 9.0
   int multiprocessors = 0;
   int threads_per_multiprocessor = 0;  // that can be resident at once
+  std::size_t shared_bytes = 0;        // that a block may have, if its kernel asks for them
 };
 
 /// The GPUs that CUDA sees, in its order: place i is device i. Empty where there is no card, no driver (or

@@ -52,9 +52,9 @@ template <class V> class cpu_planner final : public planner<V> {
  public:
   /// `owned`: where it is given, what `a` refers to.
   cpu_planner(const csr<V>& a, std::unique_ptr<const csr<V>> owned, const plan_options& options)
-      : planner<V>(
-            {a.rows, a.cols, a.nnz(), footprint_of(a).bytes, default_budget, machine_text(options.simd)},
-            options),
+      : planner<V>({a.rows, a.cols, a.nnz(), footprint_of(a).bytes,
+                    default_budget * static_cast<double>(footprint_of(a).bytes), machine_text(options.simd)},
+                   options),
         a_(a),
         owned_(std::move(owned)) {}
 

@@ -12,7 +12,8 @@ namespace {
 
 /// Below it, what suits is known without measuring.
 constexpr std::uint64_t fewest_bytes = 1 << 20;
-constexpr double default_budget = 1.1;  // times CSR's bytes
+/// Times CSR's bytes, and for what a kernel keeps beside a small matrix.
+constexpr double default_budget = 1.1, default_bytes = 64 << 10;
 constexpr int most_conversions = 2;
 
 template <class V> device_surveys<V> surveys_for(device_kind kind) {
@@ -22,8 +23,9 @@ template <class V> device_surveys<V> surveys_for(device_kind kind) {
 template <class V> class device_planner final : public planner<V> {
  public:
   device_planner(const std::shared_ptr<const device_csr<V>>& a, const plan_options& options)
-      : planner<V>({a->rows, a->cols, a->nnz, a->storage().bytes, default_budget, a->where()->description(),
-                    a->where()->kind()},
+      : planner<V>({a->rows, a->cols, a->nnz, a->storage().bytes,
+                    default_budget * static_cast<double>(a->storage().bytes) + default_bytes,
+                    a->where()->description(), a->where()->kind()},
                    options),
         a_(a),
         surveys_(surveys_for<V>(a->where()->kind())) {}
@@ -70,13 +72,14 @@ template <class V> std::string device_planner<V>::find_too_small() const {
 }
 
 template <class V> plan<V> device_planner<V>::keep_csr(std::string reason) {
-  constexpr std::string_view smallest = "csr_vector";  // CSR and nothing besides
+  constexpr std::string_view smallest = "csr_vector";  // of those for CSR
   const std::string_view kernel = pick_csr_kernel(find_row_facts());
   auto ready = prepare(kernel);
   if (this->accept(kernel, *ready, reason)) return this->finish(nullptr, std::move(ready));
   ready = prepare(smallest);
-  this->accept(smallest, *ready, reason);
-  return this->finish(nullptr, std::move(ready));
+  if (this->accept(smallest, *ready, reason)) return this->finish(nullptr, std::move(ready));
+  throw unsupported(fmt::format("{} takes {}: more than the memory budget", smallest,
+                                format_bytes(ready->storage().bytes)));
 }
 
 template <class V>

@@ -21,7 +21,7 @@ struct plan_options {
   /// How many multiplies are to come: a conversion that does not pay for itself within them is not made.
   std::int64_t expected_multiplies = 200;
   /// Bytes that the prepared matrix may take; none: 1.15 times what CSR takes,
-  /// 1.1 times on a GPU.
+  /// 1.1 times and 64 KiB on a GPU.
   std::optional<double> memory_budget = std::nullopt;
   /// Only kernels whose products have the same bits every time, for any number of threads.
   bool deterministic = true;

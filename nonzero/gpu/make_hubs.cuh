@@ -170,7 +170,7 @@ template <class Queue, class Placed, class Value, class Offset> class hubs_maker
     const filled_hubs<Value> filled{out_.hub_number.data(),   out_.rest_col.data(),
                                     out_.constant.data(),     out_.coded_value.data(),
                                     out_.single_value.data(), out_.full_value.data()};
-    for_all("fill_slices", slices * 32, fill_slices_kernel<Value, Offset>, slices, strands, sorted,
+    for_all("fill_strands", slices * 32, fill_strands_kernel<Value, Offset>, slices, strands, sorted,
             list.begin, a_.col.data(), a_.val.data(), number, out_.hub_length.data(), out_.rest_length.data(),
             begin.data(), out_.dictionary.data(), static_cast<int>(out_.dictionary.size()),
             out_.slices.data(), filled);

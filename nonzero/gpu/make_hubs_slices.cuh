@@ -106,14 +106,14 @@ template <class V> __device__ std::uint8_t code_of_value(const V* dictionary, in
 /// A warp per slice, a lane per strand, entry by entry: hub steps and rest steps fill up side by side. What
 /// is left of them is 0.
 template <class V, class Offset>
-__global__ void fill_slices_kernel(std::int64_t slices, std::int64_t strands,
-                                   const index* __restrict__ sorted, const Offset* __restrict__ strand_begin,
-                                   const index* __restrict__ col, const V* __restrict__ val,
-                                   const index* __restrict__ number,
-                                   const std::uint8_t* __restrict__ hub_length,
-                                   const std::uint8_t* __restrict__ rest_length,
-                                   const std::int64_t* __restrict__ begin, const V* __restrict__ dictionary,
-                                   int coded, hubs_slice<Offset>* __restrict__ slice, filled_hubs<V> out) {
+__global__ void fill_strands_kernel(std::int64_t slices, std::int64_t strands,
+                                    const index* __restrict__ sorted, const Offset* __restrict__ strand_begin,
+                                    const index* __restrict__ col, const V* __restrict__ val,
+                                    const index* __restrict__ number,
+                                    const std::uint8_t* __restrict__ hub_length,
+                                    const std::uint8_t* __restrict__ rest_length,
+                                    const std::int64_t* __restrict__ begin, const V* __restrict__ dictionary,
+                                    int coded, hubs_slice<Offset>* __restrict__ slice, filled_hubs<V> out) {
   const std::int64_t s = thread_in_grid() / 32, p = s * 32 + threadIdx.x % 32;
   if (s >= slices) return;
   const int lane = threadIdx.x % 32;

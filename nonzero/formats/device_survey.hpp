@@ -25,7 +25,7 @@ struct slice_survey {
   offset in_constants = 0;  // of those, where those rows also have the values of the row before
   /// In other slices, whose k-th entries are all within 2^8 and 2^16 columns of each other, for each k.
   offset within_8_bits = 0, within_16_bits = 0;
-  offset exact = 0;     // in slices whose values single precision holds
+  offset exact = 0;      // in slices whose values single precision holds
   double twin_rows = 0;  // the share of rows that have the very columns of the row before: blocks
 };
 
@@ -33,6 +33,9 @@ struct slice_survey {
 template <class V> struct device_surveys {
   row_survey (*rows)(const device_csr<V>&);
   slice_survey (*slices)(const device_csr<V>&);
+  /// The share of sampled entries whose column is one of another 16,384 entries: near 0 where columns are
+  /// used evenly and there are many, near 1 where a few are used most.
+  double (*hub_share)(const device_csr<V>&);
   std::vector<std::uint64_t> (*fingerprint)(const device_csr<V>&);  // as formats/fingerprint.hpp has it
 };
 

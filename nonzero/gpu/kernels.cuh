@@ -71,6 +71,12 @@ class prepared_on_gpu final : public prepared_matrix<V> {
     const footprint matrix = a_.storage();
     return {matrix.bytes + parts_.bytes(), matrix.padding_bytes};
   }
+  std::string encodings() const override {
+    if constexpr (requires(const Placed& placed) { placed.encodings(); })
+      return a_.encodings();
+    else
+      return {};
+  }
 
  private:
   prepared_on_gpu(Queue queue, const device_csr_pointer<A>& a, const prepare_options& options)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <nonzero/core/threads.hpp>
 #include <nonzero/formats/lanes.hpp>
@@ -160,6 +161,12 @@ template <class V, class Offset> struct placed_lanes {
                               [](offset count, const auto& body) { parallel_tasks(count, 0, body); }),
                      options) {}
   footprint storage() const { return size; }
+  std::string encodings() const {
+    return std::to_string(of_constants) + " of " + std::to_string(pattern.size()) +
+           " slices are diagonals of constants; the others have " + format_bytes(offsets.bytes()) +
+           " of columns, " + format_bytes(single_value.bytes()) + " of values in single precision and " +
+           format_bytes(full_value.bytes()) + " of values as they are";
+  }
 };
 
 struct lanes_packed_launch {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -173,6 +174,16 @@ template <class A, class Offset, class V = A> struct placed_bsr {
     footprint size = std::visit([](const auto& b) { return b.storage(); }, blocks);
     size.bytes += rest_sums.bytes();
     return size;
+  }
+  std::string encodings() const {
+    return std::visit(
+        [](const auto& b) {
+          const bool is_narrow = sizeof(V) > b.val.bytes() / std::max<std::size_t>(b.val.size(), 1);
+          const std::string size = std::to_string(b.block_size);
+          return "blocks of " + size + " x " + size + (is_narrow ? ", values in single precision" : "") +
+                 ", " + std::to_string(b.rest.nnz()) + " entries in none";
+        },
+        blocks);
   }
 
  private:

@@ -158,6 +158,17 @@ __global__ void fingerprint_kernel(index rows, offset nnz, const Offset* __restr
   words[s * words_per_sample + 2] = static_cast<std::uint64_t>(row_begin[at.row]);
 }
 
+/// A thread per sample: columns of entries from all over the matrix. The multiplier, 2^64 over the golden
+/// ratio, keeps any of them out of step with rows.
+template <class Column>
+__global__ void sample_columns_kernel(offset nnz, const Column* __restrict__ col, int samples,
+                                      Column* __restrict__ sampled) {
+  const std::int64_t s = thread_in_grid();
+  if (s >= samples) return;
+  const std::uint64_t scattered = static_cast<std::uint64_t>(s + 1) * 0x9e3779b97f4a7c15U >> 11;
+  sampled[s] = col[scattered % static_cast<std::uint64_t>(nnz)];
+}
+
 /// Calls body with where the rows begin, whatever that is held in.
 template <class V, class Body> void with_row_begin(const device_csr<V>& a, Body body) {
   if (a.is_wide())
@@ -212,6 +223,21 @@ template <class Queue, class V> slice_survey survey_slices(const device_csr<V>& 
   return out;
 }
 
+template <class Queue, class V> double find_hub_share(const device_csr<V>& a) {
+  constexpr int half = 16384;
+  if (a.nnz == 0) return 0;
+  vector<index> sampled(a.where(), std::size_t{2} * half);
+  Queue queue(*a.where(), {});
+  queue.launch("sample_columns", blocks_for(2 * half), threads_per_block, sample_columns_kernel<index>, a.nnz,
+               a.col.data(), 2 * half, sampled.data());
+  const std::vector<index> columns = sampled.to_host();
+  std::vector<bool> is_known(static_cast<std::size_t>(a.cols));
+  for (int s = 0; s < half; ++s) is_known[static_cast<std::size_t>(columns[s])] = true;
+  int again = 0;
+  for (int s = half; s < 2 * half; ++s) again += is_known[static_cast<std::size_t>(columns[s])];
+  return static_cast<double>(again) / half;
+}
+
 template <class Queue, class V> std::vector<std::uint64_t> find_fingerprint(const device_csr<V>& a) {
   if (a.nnz == 0) return {};
   vector<std::uint64_t> words(a.where(), std::size_t{fingerprint_samples} * words_per_sample);
@@ -226,6 +252,6 @@ template <class Queue, class V> std::vector<std::uint64_t> find_fingerprint(cons
 
 template <class Queue, class V>
 constexpr device_surveys<V> surveys_on{survey_rows<Queue, V>, survey_slices<Queue, V>,
-                                       find_fingerprint<Queue, V>};
+                                       find_hub_share<Queue, V>, find_fingerprint<Queue, V>};
 
 }  // namespace nz::gpu

@@ -11,9 +11,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// What is predicted may be off: a conversion is tried where it seems to pay within this share of the
-/// multiplies to come, and to gain this much.
-constexpr double paying_share = 0.5, least_predicted_gain = 0.05;
+/// What is predicted may be off: a conversion is tried where it seems to gain this much.
+constexpr double least_predicted_gain = 0.05;
 /// Timing a converted matrix takes about as long as so many multiplies.
 constexpr double contest_multiplies = 3;
 

@@ -11,6 +11,10 @@
 
 namespace nz {
 
+/// What is predicted may be off: a conversion is tried where it seems to pay within this share of the
+/// multiplies to come.
+constexpr double paying_share = 0.5;
+
 /// What a contest is about.
 struct contest_terms {
   double memory_budget = std::numeric_limits<double>::infinity();  // bytes

@@ -28,8 +28,8 @@ constexpr double reorder_multiplies = 25;
 /// Of a multiply in a good order: how much longer it takes than reading its bytes.
 constexpr double ordered_slowdown = 1.3;
 /// An order is kept where it saves this share of the time at the least, and tried where it seems to pay
-/// within this share of the multiplies to come.
-constexpr double least_reorder_gain = 0.15, paying_share = 0.5;
+/// within paying_share of the multiplies to come.
+constexpr double least_reorder_gain = 0.15;
 /// locality::nearby_columns_per_entry past which no order helps: meshes have 0.1 to 0.3, random graphs 0.9 to
 /// 1.
 constexpr double most_nearby_columns = 0.5;
@@ -52,9 +52,9 @@ template <class V> class cpu_planner final : public planner<V> {
  public:
   /// `owned`: where it is given, what `a` refers to.
   cpu_planner(const csr<V>& a, std::unique_ptr<const csr<V>> owned, const plan_options& options)
-      : planner<V>(
-            {a.rows, a.cols, a.nnz(), footprint_of(a).bytes, default_budget, machine_text(options.simd)},
-            options),
+      : planner<V>({a.rows, a.cols, a.nnz(), footprint_of(a).bytes,
+                    default_budget * static_cast<double>(footprint_of(a).bytes), machine_text(options.simd)},
+                   options),
         a_(a),
         owned_(std::move(owned)) {}
 

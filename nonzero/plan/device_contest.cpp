@@ -11,11 +11,14 @@ namespace {
 
 /// The part of what CSR waits for that another kernel which gathers is taken to wait for too.
 constexpr double shared_waiting = 0.8;
+/// The share of CSR's time past which x is worth a closer look.
+constexpr double much_waiting = 0.2;
 
 /// Ones, written to by copies that double: nothing long comes from the host.
 template <class V> vector<V> filled(const std::shared_ptr<device>& on, index size) {
   constexpr std::size_t first = 4096;
   vector<V> out(on, static_cast<std::size_t>(size));
+  if (size == 0) return out;
   const std::vector<V> ones(std::min(first, out.size()), V{1});
   on->copy(out.data(), ones.data(), ones.size() * sizeof(V), {});
   for (std::size_t written = ones.size(); written < out.size(); written *= 2)
@@ -28,10 +31,11 @@ template <class V> vector<V> filled(const std::shared_ptr<device>& on, index siz
 
 template <class V>
 device_contest<V>::device_contest(std::shared_ptr<const device_csr<V>> a, const device_facts& facts,
-                                  const contest_terms& terms)
+                                  const device_surveys<V>& surveys, const contest_terms& terms)
     : contest<V>(terms, facts.csr_bytes),
       a_(std::move(a)),
       facts_(facts),
+      surveys_(surveys),
       x_(filled<V>(a_->where(), facts.cols)),
       y_(a_->where(), static_cast<std::size_t>(facts.rows)),
       bytes_per_second_(copy_speed(a_->where())) {
@@ -97,6 +101,8 @@ template <class V> void device_contest<V>::predict(const kernel_row& kernel) {
 }
 
 template <class V> void device_contest<V>::predict_all() {
+  // Which columns are used most matters where reading x is what takes the time.
+  if (waiting_seconds_ > much_waiting * this->base_seconds()) facts_.hub_share = surveys_.hub_share(*a_);
   for (plan_candidate& c : other_csr_) this->candidates_.push_back(std::move(c));
   for (const kernel_row& kernel : kernels())
     if (kernel.runs_on == a_->where()->kind() && kernel.is_candidate && kernel.format != "csr")

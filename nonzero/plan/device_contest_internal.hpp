@@ -14,7 +14,7 @@ template <class V> class device_contest final : public contest<V> {
  public:
   /// Times the kernels of CSR.
   device_contest(std::shared_ptr<const device_csr<V>> a, const device_facts& facts,
-                 const contest_terms& terms);
+                 const device_surveys<V>& surveys, const contest_terms& terms);
 
   double bytes_per_second() const { return bytes_per_second_; }
   double waiting_seconds() const { return waiting_seconds_; }
@@ -33,6 +33,7 @@ template <class V> class device_contest final : public contest<V> {
 
   std::shared_ptr<const device_csr<V>> a_;
   device_facts facts_;
+  device_surveys<V> surveys_;
   vector<V> x_, y_;
   std::unique_ptr<prepared_matrix<V>> base_;
   std::vector<plan_candidate> other_csr_;  // kernels of CSR that are not the base

@@ -11,8 +11,6 @@ namespace {
 constexpr double step_seconds = 1e-7;
 /// Up to so many entries per row a thread each is faster than a group of lanes each (csr_scalar.cuh).
 constexpr double short_row = 12;
-/// What a conversion on the device takes besides its passes: launches, memory, a few numbers read back.
-constexpr double conversion_seconds = 3e-4;
 /// A conversion on the host: CSR there and the result back, and threads that fill it, in bytes of CSR per
 /// second.
 constexpr double host_conversion_speed = 2e9;
@@ -64,6 +62,14 @@ device_forecast foresee_lanes(const device_facts& a) {
           static_cast<double>(a.row.longest), passes};
 }
 
+/// Columns used most have short numbers, and their x is at hand. Rows are cut into strands.
+device_forecast foresee_hubs(const device_facts& a) {
+  constexpr double passes = 30, per_strand = 6, longest_strand = 128, short_number = 2;
+  const double column = a.hub_share * short_number + (1 - a.hub_share) * sizeof(index);
+  return {static_cast<double>(a.nnz) * (exact_value_bytes(a) + column) + a.rows * per_strand, longest_strand,
+          passes, 1 - a.hub_share};
+}
+
 double steps_of_csr(std::string_view kernel, const device_facts& a) {
   const auto longest = static_cast<double>(a.row.longest);
   if (kernel == "csr_scalar") return longest;
@@ -76,12 +82,13 @@ std::optional<device_forecast> foresee_on_device(std::string_view kernel, const 
   if (kernel == "sell_slices") return foresee_sell(a);
   if (kernel == "bsr_rows") return foresee_bsr(a);
   if (kernel == "lanes_packed") return foresee_lanes(a);
+  if (kernel == "hubs_slices") return foresee_hubs(a);
   return std::nullopt;
 }
 
 double predict_seconds(const device_forecast& seen, const device_facts& a, double bytes_per_second,
                        double waiting) {
-  const double moving = (seen.bytes + a.vector_bytes()) / bytes_per_second + waiting;
+  const double moving = (seen.bytes + a.vector_bytes()) / bytes_per_second + seen.gathers * waiting;
   return launch_seconds + std::max(moving, seen.steps * step_seconds);
 }
 

@@ -20,6 +20,7 @@ struct device_facts {
   double csr_bytes = 0;
   row_survey row;
   slice_survey slice;
+  double hub_share = 0;  // device_surveys::hub_share; 0: not looked at
 
   double mean_row() const { return rows == 0 ? 0 : static_cast<double>(nnz) / rows; }
   /// What x and y move.
@@ -30,6 +31,7 @@ struct device_forecast {
   double bytes = 0;          // of the converted matrix
   double steps = 0;          // entries that one thread multiplies one after the other, at the most
   double passes = 0;         // over CSR that the conversion takes
+  double gathers = 1;        // the share of entries whose x is gathered from afar
   std::string verdict = {};  // why it does not suit; empty where it may
 };
 
@@ -44,6 +46,8 @@ double predict_seconds(const device_forecast& seen, const device_facts& a, doubl
 double predict_conversion(const kernel_row& kernel, const device_forecast& seen, const device_facts& a,
                           double bytes_per_second);
 
+/// What a conversion on the device takes besides its passes: launches, memory, a few numbers read back.
+constexpr double conversion_seconds = 3e-4;
 /// What starting a kernel takes, whatever it does.
 constexpr double launch_seconds = 3e-6;
 

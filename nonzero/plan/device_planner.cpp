@@ -4,14 +4,16 @@
 #include <nonzero/gpu/emulator/device.hpp>
 #include <nonzero/plan/device_contest_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
+#include <nonzero/plan/measure.hpp>
 #include <nonzero/plan/planner_internal.hpp>
 
 namespace nz {
 namespace {
 
-/// Below it, a conversion saves less than a microsecond a multiply: what suits is known without measuring.
+/// Below it, what suits is known without measuring.
 constexpr std::uint64_t fewest_bytes = 1 << 20;
-constexpr double default_budget = 1.1;  // times CSR's bytes
+/// Times CSR's bytes, and for what a kernel keeps beside a small matrix.
+constexpr double default_budget = 1.1, default_bytes = 64 << 10;
 constexpr int most_conversions = 2;
 
 template <class V> device_surveys<V> surveys_for(device_kind kind) {
@@ -21,8 +23,9 @@ template <class V> device_surveys<V> surveys_for(device_kind kind) {
 template <class V> class device_planner final : public planner<V> {
  public:
   device_planner(const std::shared_ptr<const device_csr<V>>& a, const plan_options& options)
-      : planner<V>({a->rows, a->cols, a->nnz, a->storage().bytes, default_budget, a->where()->description(),
-                    a->where()->kind()},
+      : planner<V>({a->rows, a->cols, a->nnz, a->storage().bytes,
+                    default_budget * static_cast<double>(a->storage().bytes) + default_bytes,
+                    a->where()->description(), a->where()->kind()},
                    options),
         a_(a),
         surveys_(surveys_for<V>(a->where()->kind())) {}
@@ -32,9 +35,7 @@ template <class V> class device_planner final : public planner<V> {
   using planner<V>::report_;
 
   plan<V> keep_csr(std::string reason) override;
-  std::string find_too_small() const override {
-    return report_.csr_bytes < fewest_bytes ? "less than 1 MiB: no conversion could pay" : "";
-  }
+  std::string find_too_small() const override;
   std::unique_ptr<prepared_matrix<V>> prepare(std::string_view kernel) override {
     return find_kernel(kernel, report_.kind).prepare(a_);
   }
@@ -61,14 +62,24 @@ template <class V> device_facts device_planner<V>::find_row_facts() {
   return out;
 }
 
+/// A conversion saves no more than reading all of CSR takes.
+template <class V> std::string device_planner<V>::find_too_small() const {
+  if (report_.csr_bytes < fewest_bytes) return "less than 1 MiB: no conversion could pay";
+  const double reading = static_cast<double>(report_.csr_bytes) / copy_speed(a_->where());
+  if (reading * static_cast<double>(options_.expected_multiplies) > conversion_seconds / paying_share)
+    return {};
+  return fmt::format("too small for a conversion to pay within {} multiplies", options_.expected_multiplies);
+}
+
 template <class V> plan<V> device_planner<V>::keep_csr(std::string reason) {
-  constexpr std::string_view smallest = "csr_vector";  // CSR and nothing besides
+  constexpr std::string_view smallest = "csr_vector";  // of those for CSR
   const std::string_view kernel = pick_csr_kernel(find_row_facts());
   auto ready = prepare(kernel);
   if (this->accept(kernel, *ready, reason)) return this->finish(nullptr, std::move(ready));
   ready = prepare(smallest);
-  this->accept(smallest, *ready, reason);
-  return this->finish(nullptr, std::move(ready));
+  if (this->accept(smallest, *ready, reason)) return this->finish(nullptr, std::move(ready));
+  throw unsupported(fmt::format("{} takes {}: more than the memory budget", smallest,
+                                format_bytes(ready->storage().bytes)));
 }
 
 template <class V>
@@ -85,7 +96,7 @@ template <class V> plan<V> device_planner<V>::make_measured() {
   facts.slice = surveys_.slices(*a_);
   contest_terms terms = this->terms();
   terms.most_conversions = most_conversions;
-  device_contest<V> held(a_, facts, terms);
+  device_contest<V> held(a_, facts, surveys_, terms);
   report_.bytes_per_second = held.bytes_per_second();
   report_.waiting_seconds = held.waiting_seconds();
   auto outcome = held.run();

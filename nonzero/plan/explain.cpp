@@ -43,8 +43,9 @@ std::string csr_line(const plan_report& r) {
   std::string out = fmt::format("{} a multiply by {}, {}", time_text(r.csr_seconds), r.base_kernel,
                                 format_bytes(r.csr_bytes));
   if (r.waiting_seconds > 0)
-    out += fmt::format("; {:.0f} % of that time neither its bytes nor its instructions explain",
-                       100 * r.waiting_seconds / r.csr_seconds);
+    out += fmt::format("; {:.0f} % of that time neither its bytes nor its {} explain",
+                       100 * r.waiting_seconds / r.csr_seconds,
+                       r.kind == device_kind::cpu ? "instructions" : "launch");
   return out;
 }
 

@@ -21,7 +21,7 @@ struct plan_options {
   /// How many multiplies are to come: a conversion that does not pay for itself within them is not made.
   std::int64_t expected_multiplies = 200;
   /// Bytes that the prepared matrix may take; none: 1.15 times what CSR takes,
-  /// 1.1 times on a GPU.
+  /// 1.1 times and 64 KiB on a GPU.
   std::optional<double> memory_budget = std::nullopt;
   /// Only kernels whose products have the same bits every time, for any number of threads.
   bool deterministic = true;
@@ -54,8 +54,8 @@ struct plan_candidate {
 /// How a plan came about.
 struct plan_report {
   std::string kernel, reason;
-  std::string base_kernel = "csr_balanced";  // what it is compared with: it needs no conversion
-  std::string encodings;                     // how the kernel holds the matrix, where it can say
+  std::string base_kernel;  // what it was compared with, which needs no conversion; empty: nothing
+  std::string encodings;    // how the kernel holds the matrix, where it can say
   bool is_reordered = false;
   bool is_remembered = false;  // found in the file of choices; nothing was measured
 

@@ -22,7 +22,7 @@ planner<V>::planner(const matrix_facts& a, const plan_options& options) : option
   report_.csr_bytes = a.csr_bytes;
   report_.compulsory_bytes =
       a.csr_bytes + (static_cast<std::uint64_t>(a.rows) + static_cast<std::uint64_t>(a.cols)) * sizeof(V);
-  report_.memory_budget = options.memory_budget.value_or(a.default_budget * static_cast<double>(a.csr_bytes));
+  report_.memory_budget = options.memory_budget.value_or(a.default_budget);
   report_.expected_multiplies = options.expected_multiplies;
 }
 

@@ -24,7 +24,7 @@ template <class V> class planner {
     index rows, cols;
     offset nnz;
     std::uint64_t csr_bytes;
-    double default_budget;  // times those
+    double default_budget;  // bytes
     std::string machine;
     device_kind kind = device_kind::cpu;
   };

@@ -89,6 +89,12 @@ class Bench(InFolder):
         text = self.output_of("bench", "a.mtx", "--device", "cpu", "--kernels", "tjds_serial", *self.QUICK)
         self.assertNotIn("pays after", text)  # there is nothing to compare with
 
+    def test_plans_take_part_on_every_device(self):
+        for device in ["cpu", "emulator"]:
+            found = self.figures("a.mtx", "--device", device, "--kernels", "plan")["matrices"][0]["results"]
+            self.assertEqual([(r["kernel"], r["verdict"]) for r in found], [("plan", "ok")])
+            self.assertIn(found[0]["format"], [k["name"] for k in self.kernels(device)])
+
     def test_a_refused_format_says_so_and_the_others_go_on(self):
         words = ["dense_rows:3000:2:1", "--device", "cpu"]
         self.assertRegex(self.output_of("bench", *words, *self.QUICK), r"ell_serial +ell +refused: padding past 4 × csr\n")
@@ -154,6 +160,8 @@ class Bench(InFolder):
         for matrix in found:
             self.assertLess(matrix["entries"], 30_000)
             self.assertLessEqual({r["verdict"] for r in matrix["results"]}, {"ok", "refused"})
+        named = self.figures("a.mtx", "--suite", "--device", "emulator", "--kernels", "csr_vector")["matrices"]
+        self.assertEqual([m["matrix"] for m in named], [*(m["matrix"] for m in found), "a.mtx"])
         alone = self.json_of("info", found[5]["matrix"])
         self.assertEqual(alone["entries"], found[5]["entries"])
 

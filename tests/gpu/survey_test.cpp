@@ -93,6 +93,18 @@ TYPED_TEST(Survey, OfSlicesCountsAllEntriesOfASmallMatrix) {
     }
 }
 
+TYPED_TEST(Survey, HubShareTellsPowerLawsFromEvenUse) {
+  using V = TypeParam;
+  const auto share_of = [](const char* spec) {
+    const auto a = nz::generate::from_spec<V>(spec);
+    return nz::emulator_surveys<V>().hub_share(*nz::place_csr(a, nz::emulator_device()));
+  };
+  EXPECT_EQ(share_of("rows:0,0,0"), 0);
+  EXPECT_GT(share_of("uniform:300:8"), 0.99);  // all columns are known by then
+  EXPECT_LT(share_of("uniform:400000:1"), 0.2);
+  EXPECT_GT(share_of("rmat:15"), 2 * share_of("uniform:32768:16"));
+}
+
 TYPED_TEST(Survey, FingerprintIsTheHostsWord) {
   using V = TypeParam;
   for (const auto& [name, a] : battery::matrices<V>())

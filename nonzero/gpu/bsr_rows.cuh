@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iterator>
 
 #include <nonzero/gpu/placed_bsr.cuh>
 #include <nonzero/gpu/read_once.cuh>
@@ -68,14 +67,6 @@ __global__ void bsr_rows_kernel(index rows, index block_rows, const index* __res
     if (row < rows) finish_row(rest_sums == nullptr ? sum : sum + rest_sums[row], row);
   }
   finish_row.leave_sums();
-}
-
-/// Calls body with the block size, one of block_sizes, as a compile-time constant.
-template <std::size_t I = 0, class Body> void with_block_size(index size, Body body) {
-  if constexpr (I < std::size(block_sizes)) {
-    if (size == block_sizes[I]) return body(std::integral_constant<int, block_sizes[I]>{});
-    with_block_size<I + 1>(size, body);
-  }
 }
 
 struct bsr_rows_launch {

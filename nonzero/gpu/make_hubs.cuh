@@ -14,18 +14,20 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/gpu/make_hubs_slices.cuh>
 #include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/steps.cuh>
 
 // to_hubs on the device, from CSR in its memory: what it makes is bitwise what to_hubs makes. It reads the
 // entries four times: to count columns, to collect values, for the lengths and kinds of strands, and to fill
 // the slices.
 namespace nz::gpu {
 
-/// How many hubs there may be. x of type V: room is left in shared memory for a dictionary, and beside it for
-/// the nearest cache: of the 256 KiB that an H200 has for both, 192 are taken. Each multiprocessor loads x of
-/// all hubs: one must be met four times by each, on average, to be worth it.
+/// How many hubs there may be. x of type V: room is left in shared memory for a dictionary and the sums of
+/// a fused step, and beside it for the nearest cache: of the 256 KiB that an H200 has for both, 192 are
+/// taken. Each multiprocessor loads x of all hubs: one must be met four times by each, on average, to be
+/// worth it.
 template <class V, class Queue> index room_for_hubs(const Queue& queue, offset nnz) {
   constexpr std::size_t most_bytes = 192 * 1024, coded = hubs<V>::most_coded;
-  const std::size_t fit = std::min(queue.most_shared_bytes(), most_bytes) / sizeof(V);
+  const std::size_t fit = std::min(queue.most_shared_bytes() - shared_bytes_of_sums, most_bytes) / sizeof(V);
   const auto paying = static_cast<std::size_t>(nnz / (offset{4} * queue.multiprocessors()));
   return static_cast<index>(
       std::min({fit > coded ? fit - coded : std::size_t{0}, paying, hubs<V>::most_hubs}));

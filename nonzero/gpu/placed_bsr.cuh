@@ -175,6 +175,7 @@ template <class A, class Offset, class V = A> struct placed_bsr {
     size.bytes += rest_sums.bytes();
     return size;
   }
+<<<<<<< HEAD
   std::string encodings() const {
     return std::visit(
         [](const auto& b) {
@@ -185,6 +186,8 @@ template <class A, class Offset, class V = A> struct placed_bsr {
         },
         blocks);
   }
+=======
+>>>>>>> gpu-steps
 
  private:
   template <class Queue>

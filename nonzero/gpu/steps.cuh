@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/vector.hpp>
@@ -31,10 +33,13 @@ template <class V> fused_rows<V> after_blocks(const fused_rows<V>& finish, std::
   return finish.after(blocks);
 }
 
+constexpr int most_warps = 32;  // of any block
+/// The shared memory that leaving sums takes.
+constexpr std::size_t shared_bytes_of_sums = 2 * most_warps * sizeof(double);
+
 /// The sums over the block's threads, in its first; always added in the same order. Every thread calls it,
 /// once in a kernel.
 __device__ inline step_sums sums_of_block(step_sums mine, int sums) {
-  constexpr int most_warps = 32;
   __shared__ shared_array<double, most_warps> first_of_warp;
   __shared__ shared_array<double, most_warps> second_of_warp;
   const int warp = threadIdx.x / 32, warps = blockDim.x / 32;

@@ -175,19 +175,16 @@ template <class A, class Offset, class V = A> struct placed_bsr {
     size.bytes += rest_sums.bytes();
     return size;
   }
-<<<<<<< HEAD
   std::string encodings() const {
     return std::visit(
         [](const auto& b) {
-          const bool is_narrow = sizeof(V) > b.val.bytes() / std::max<std::size_t>(b.val.size(), 1);
+          const bool is_narrow = sizeof(A) > b.val.bytes() / std::max<std::size_t>(b.val.size(), 1);
           const std::string size = std::to_string(b.block_size);
           return "blocks of " + size + " x " + size + (is_narrow ? ", values in single precision" : "") +
                  ", " + std::to_string(b.rest.nnz()) + " entries in none";
         },
         blocks);
   }
-=======
->>>>>>> gpu-steps
 
  private:
   template <class Queue>

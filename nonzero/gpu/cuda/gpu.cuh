@@ -93,9 +93,10 @@ class cuda_queue {
     shape.stream = in_;
     shape.dynamicSmemBytes = shared_bytes;
     if (shared_bytes > unasked_shared_bytes)
-      require_success(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           static_cast<int>(shared_bytes)),
-                      "cudaFuncSetAttribute for ", name);
+      require_success(
+          cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+          "cudaFuncSetAttribute for ", name);
     const cudaError_t status = cudaLaunchKernelEx(&shape, kernel, static_cast<Params>(args)...);
     require_success(status, "launching ", name);
   }

@@ -65,6 +65,7 @@ struct range {
 
 template <class All, class Figure> range range_of(const All& all, Figure figure) {
   std::vector<double> sorted;
+  sorted.reserve(all.size());
   for (const auto& one : all) sorted.push_back(figure(one));
   std::sort(sorted.begin(), sorted.end());
   return {sorted.front(), sorted[sorted.size() / 2], sorted.back()};

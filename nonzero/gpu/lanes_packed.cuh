@@ -2,9 +2,7 @@
 
 #include <cstdint>
 
-#include <nonzero/core/threads.hpp>
-#include <nonzero/formats/lanes.hpp>
-#include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/placed_lanes.cuh>
 #include <nonzero/gpu/read_once.cuh>
 #include <nonzero/gpu/threads.cuh>
 
@@ -121,43 +119,6 @@ __global__ void lanes_packed_kernel(lanes_arrays<V, Offset> a, const V* __restri
     finish_place(s * 32 + lane, sum);
   }
 }
-
-template <class V, class Offset> struct placed_lanes {
-  index rows;
-  vector<index> row, pattern;
-  vector<Offset> value;
-  vector<lanes_pattern> patterns;
-  vector<lanes_step<V>> steps;
-  vector<std::uint8_t> offsets;
-  vector<float> single_value;
-  vector<V> full_value;
-  footprint size;
-  std::int64_t of_constants = 0;  // slices that go by diagonals and have one value for each,
-  std::int64_t their_steps = 0;   // and the steps of all of them
-
-  placed_lanes(const lanes<V>& a, const prepare_options& options)
-      : rows(a.rows),
-        row(place(options.on, a.row)),
-        pattern(place(options.on, a.pattern)),
-        value(place_offsets<Offset>(options.on, a.value)),
-        patterns(place(options.on, a.patterns)),
-        steps(place(options.on, a.steps)),
-        offsets(place(options.on, a.offsets)),
-        single_value(place(options.on, a.single_value)),
-        full_value(place(options.on, a.full_value)),
-        size(footprint_of(a)) {
-    for (const index i : a.pattern)
-      if (a.patterns[i].width == 0 && a.patterns[i].values == packed_values::one) {
-        ++of_constants;
-        their_steps += a.patterns[i].steps;
-      }
-  }
-  placed_lanes(const csr<V>& a, const prepare_options& options)
-      : placed_lanes(to_lanes(a, options.budget,
-                              [](offset count, const auto& body) { parallel_tasks(count, 0, body); }),
-                     options) {}
-  footprint storage() const { return size; }
-};
 
 struct lanes_packed_launch {
   template <class V, class Offset> using placed = placed_lanes<V, Offset>;

@@ -37,6 +37,7 @@ struct bench_options {
   std::string json;  // a file, "-" for standard output; empty: not wanted
   padding_budget budget;
   double seconds = 0.5;
+  bool is_suite_wanted = false;
   bool with_peers = false;
   double peer_seconds = 120;
 };
@@ -77,11 +78,11 @@ std::vector<const Row*> chosen_of(std::span<const Row> known, const std::vector<
 entrants chosen_entrants(const bench_options& options, device_kind kind) {
   std::vector<const kernel_row*> wanted;
   std::vector<const peer_row*> wanted_peers;
-  bool is_plan_wanted = options.kernels.empty() && kind == device_kind::cpu;
+  bool is_plan_wanted = options.kernels.empty();
   try {
     for (const std::string& name : options.kernels) {
       const peer_row* const peer = options.with_peers ? find_peer(name) : nullptr;
-      if (name == plan_name && kind == device_kind::cpu)
+      if (name == plan_name)
         is_plan_wanted = true;
       else if (peer != nullptr)
         wanted_peers.push_back(peer);
@@ -126,6 +127,7 @@ template <class V>
 bench_matrix bench_one(const std::string& name, const entrants& who, const bench_setting& setting) {
   const csr<V> a = load<V>(name).matrix;
   bench_matrix out{name, precision_name<V>(), a.rows, a.cols, a.nnz(), compulsory_bytes(a)};
+  out.csr_bytes = out.compulsory_bytes - (static_cast<std::uint64_t>(a.rows) + a.cols) * sizeof(V);
   progress_bar bar("timing " + name);
   const trials_of_matrix<V> against = make_trials(a, 2);
   contestants<V> all;
@@ -183,10 +185,10 @@ class bench_record {
   }
 
   void add(const bench_matrix& matrix) {
-    show("\n" + matrix_text(matrix, setting_) + (setting_.in_turns ? duel_text(matrix) : ""));
+    show("\n" + matrix_text(matrix, setting_) + duel_text(matrix));
     json_["matrices"].push_back(as_json(matrix, setting_));
-    if (setting_.in_turns) json_["matrices"].back()["against_peers"] = duel_json(matrix);
-    summary_.add(matrix);
+    if (setting_.has_peers()) json_["matrices"].back()["against_peers"] = duel_json(matrix);
+    summary_.add(matrix, setting_);
     for (const bench_result& r : matrix.results) {
       results_ += !r.is_refused();
       wrong_ += r.is_wrong();
@@ -195,9 +197,9 @@ class bench_record {
 
   /// Throws `failed_run` if any result was wrong.
   void finish() {
-    const std::string text = setting_.in_turns ? summary_.text() : "";
+    const std::string text = summary_.text();
     if (!text.empty()) show("\n" + text);
-    if (setting_.in_turns) json_["against_peers"] = summary_.as_json();
+    if (setting_.has_peers()) json_["against_peers"] = summary_.as_json();
     sink_.write(json_);
     if (wrong_ > 0) throw failed_run(fmt::format("bench: {} of {} results are wrong", wrong_, results_));
   }
@@ -231,11 +233,17 @@ void run(const bench_options& options) {
                               baselines_on(on->kind()),
                               options.budget,
                               options.seconds,
-                              options.with_peers};
+                              options.with_peers,
+                              on->kind() == device_kind::cuda ? "cusparse_csr_alg1" : ""};
   prepare_once<float>(who.kernels, setting);
   prepare_once<double>(who.kernels, setting);
   bench_record record(setting, sink);
-  for (const std::string& name : options.matrices.empty() ? suite_for(*on) : options.matrices) {
+  std::vector<std::string> matrices = options.matrices;
+  if (matrices.empty() || options.is_suite_wanted) {
+    const std::vector<std::string> suite = suite_for(*on);
+    matrices.insert(matrices.begin(), suite.begin(), suite.end());
+  }
+  for (const std::string& name : matrices) {
     if (options.precision != "double") record.add(bench_one<float>(name, who, setting));
     if (options.precision != "float") record.add(bench_one<double>(name, who, setting));
   }
@@ -249,6 +257,8 @@ void add_bench(CLI::App& app) {
   auto options = std::make_shared<bench_options>();
   command->add_option("MATRIX", options->matrices, "Files or generators; a suite for the device if not given")
       ->option_text(" ");
+  command->add_flag("--suite", options->is_suite_wanted,
+                    "The suite for the device, as where no MATRIX is given; then those that are");
   add_device_option(*command, options->device, "Where to run (a card if there is one, else the CPU)");
   command
       ->add_option("--kernels", options->kernels,
@@ -282,9 +292,14 @@ exit status 1. Then, with x and y on the device:
   ceiling     those in percent of what reading memory reaches on the CPU, of what copying it reaches
               elsewhere; past 100 % where the cache helps, or where less than those bytes is moved
   convert     converting the matrix from CSR and placing it on the device; for plan (what make_plan
-              chooses on the CPU, named beside it), all of the planning
+              chooses, named beside it), all of the planning, on a GPU from a CSR that lies there
   pays after  so many multiplies win back the conversion, compared with csr_vector (on the CPU with
-              openmp_csr where it runs, else csr_serial): – never, at once where it takes no longer
+              openmp_csr where it runs, else csr_serial): – never, at once where it takes no longer;
+              on a GPU for plan, compared with cusparse_csr_alg1 and nothing taken off for what that
+              prepares
+
+Where others' kernels take part, cuSPARSE's on a GPU, the last lines sum up ours against the fastest of them
+over all matrices, and of the plans: percent of the ceiling, memory against CSR's, when they are paid back.
 
 With --peers, on the CPU, other libraries multiply too: openmp_csr (the plain loop), eigen, graphblas,
 petsc_aij and petsc_sell (an MPI rank for each thread), librsb (tuned), scipy (one thread). Each is a
@@ -297,6 +312,7 @@ Examples:
   nz bench web.mtx poisson2d:1000 --precision both
   nz bench rmat:16 --kernels csr_serial,jds_serial --device cpu
   nz bench rmat:8 --device emulator --seconds 0.1
+  nz bench --device cuda --suite --precision both
   nz bench web.mtx --peers --precision both
   nz bench web.mtx --json - | jq '.matrices[].results[] | {kernel, gflops}')");
   command->callback([options] { run(*options); });

@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include <nonzero/plan/plan.hpp>
+
 #include "bench_report.hpp"
 #include "checking.hpp"
 
@@ -32,7 +34,7 @@ template <class V> class contestant {
 template <class V> using contestants = std::vector<std::unique_ptr<contestant<V>>>;
 
 /// One of our kernels, or what make_plan chooses by itself: then `kernel` is null, the conversion is all of
-/// the planning, and the format is named by the kernel that was chosen.
+/// the planning, from a CSR in the device's memory, and the format is named by the kernel that was chosen.
 template <class V> class kernel_contestant final : public contestant<V> {
  public:
   kernel_contestant(const kernel_row* kernel, const csr<V>& a, const trials_of_matrix<V>& against,
@@ -43,11 +45,13 @@ template <class V> class kernel_contestant final : public contestant<V> {
 
  private:
   ready_matrix<V> make_ready_once();
+  plan<V> make_plan_once() const;
 
   const kernel_row* kernel_;
   const csr<V>& a_;
   const trials_of_matrix<V>& against_;
   const bench_setting& setting_;
+  std::shared_ptr<const device_csr<V>> placed_;  // what a plan for a GPU is made from, while it is made
   ready_matrix<V> ready_;
 };
 

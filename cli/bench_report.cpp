@@ -155,8 +155,13 @@ double bench_matrix::bytes_per_second(const bench_result& r) const {
 
 const bench_result* bench_matrix::find_baseline(const bench_setting& setting) const {
   for (const std::string_view baseline : setting.baselines)
-    for (const bench_result& r : results)
-      if (r.name == baseline && r.is_timed()) return &r;
+    if (const bench_result* const found = find_timed(baseline)) return found;
+  return nullptr;
+}
+
+const bench_result* bench_matrix::find_timed(std::string_view wanted) const {
+  for (const bench_result& r : results)
+    if (r.name == wanted && r.is_timed()) return &r;
   return nullptr;
 }
 
@@ -169,11 +174,13 @@ const bench_result* bench_matrix::fastest(bool is_peer) const {
 }
 
 std::optional<double> bench_matrix::pays_after(const bench_result& r, const bench_setting& setting) const {
-  const bench_result* const base = find_baseline(setting);
+  const bench_result* const plans = r.name == plan_name ? find_timed(setting.plan_baseline) : nullptr;
+  const bench_result* const base = plans ? plans : find_baseline(setting);
   if (base == nullptr || base == &r || !r.is_timed()) return std::nullopt;
   const double gained = base->time.seconds - r.time.seconds;
   if (!(gained > 0)) return std::nullopt;
   if (r.format == base->format && !r.is_peer && !base->is_peer) return 0;  // their difference is noise
+  if (plans) return std::ceil(r.prepare_seconds / gained);  // the other's CSR is there too, and needs no plan
   return std::max(0.0, std::ceil((r.prepare_seconds - base->prepare_seconds) / gained));
 }
 

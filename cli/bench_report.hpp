@@ -23,6 +23,9 @@ struct bench_result : outcome {
   bool is_timed() const { return is_right(); }
 };
 
+/// The result that a plan for the matrix gives, where it takes part.
+inline constexpr std::string_view plan_name = "plan";
+
 /// What was measured on, and what to compare with.
 struct bench_setting {
   std::shared_ptr<device> on;
@@ -33,7 +36,11 @@ struct bench_setting {
   padding_budget budget;
   double seconds = 0;     // for each kernel
   bool in_turns = false;  // all prepared at once and sampled in turns
+  /// What plans have to pay against on a GPU, where they start from a CSR that lies there; empty: the
+  /// baselines.
+  std::string_view plan_baseline = {};
 
+  bool has_peers() const { return in_turns || on->kind() == device_kind::cuda; }
   /// What percentages are of. A multiply mostly reads.
   double ceiling() const { return read_ceiling.value_or(copy_ceiling); }
 };
@@ -46,6 +53,7 @@ struct bench_matrix {
   std::uint64_t compulsory_bytes = 0;
   std::vector<bench_result> results = {};  // peers last
   std::string note = {};                   // a line to go with them; may be empty
+  std::uint64_t csr_bytes = 0;
 
   double gigaflops(const bench_result& r) const;
   double bytes_per_second(const bench_result& r) const;
@@ -55,6 +63,7 @@ struct bench_matrix {
   std::optional<double> pays_after(const bench_result& r, const bench_setting& setting) const;
   /// Null where none of the setting's was timed.
   const bench_result* find_baseline(const bench_setting& setting) const;
+  const bench_result* find_timed(std::string_view wanted) const;
   /// The fastest of the peers or of ours; null where there is none.
   const bench_result* fastest(bool is_peer) const;
 };

@@ -30,7 +30,7 @@ template <class V> trials_of_matrix<V> make_trials(const csr<V>& a, int pairs);
 
 /// A matrix converted and placed for a kernel, with x and y beside it.
 template <class V> struct ready_matrix {
-  std::unique_ptr<prepared_matrix<V>> prepared;
+  std::shared_ptr<const prepared_matrix<V>> prepared;  // alone, or with the plan that it is part of
   vector<V> x, y;
   double prepare_seconds = 0;
 };

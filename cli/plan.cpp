@@ -8,6 +8,7 @@
 #include <nonzero/plan/plan.hpp>
 
 #include "commands.hpp"
+#include "device_option.hpp"
 #include "failures.hpp"
 #include "matrix_argument.hpp"
 #include "number_option.hpp"
@@ -22,6 +23,7 @@ using nlohmann::ordered_json;
 struct command_options {
   matrix_argument matrix;
   plan_options plan;
+  std::string device = "cpu";
   double budget_mib = 0;
   bool has_budget = false, no_reorder = false, json = false;
 };
@@ -51,6 +53,8 @@ ordered_json as_json(const plan_report& r, const matrix_argument& argument) {
                       {"cols", r.cols},
                       {"entries", r.entries},
                       {"kernel", r.kernel},
+                      {"base_kernel", r.base_kernel},
+                      {"encodings", r.encodings},
                       {"reordered", r.is_reordered},
                       {"remembered", r.is_remembered},
                       {"reason", r.reason},
@@ -58,6 +62,7 @@ ordered_json as_json(const plan_report& r, const matrix_argument& argument) {
                       {"memory_budget", r.memory_budget},
                       {"bytes", r.bytes},
                       {"csr_bytes", r.csr_bytes},
+                      {"compulsory_bytes", r.compulsory_bytes},
                       {"seconds", or_null(r.chosen_seconds)},
                       {"csr_seconds", or_null(r.csr_seconds)},
                       {"waiting_seconds", r.waiting_seconds},
@@ -68,6 +73,7 @@ ordered_json as_json(const plan_report& r, const matrix_argument& argument) {
                       {"longest_row", or_null(static_cast<double>(r.longest_row))},
                       {"lines_per_entry", or_null(r.gathers.lines_per_entry)},
                       {"nearby_columns_per_entry", or_null(r.gathers.nearby_columns_per_entry)},
+                      {"device", name_of(r.kind)},
                       {"machine", r.machine},
                       {"bytes_per_second", or_null(r.bytes_per_second)},
                       {"candidates", ordered_json::array()}};
@@ -87,8 +93,9 @@ void run(command_options& options) {
   if (options.has_budget) options.plan.memory_budget = options.budget_mib * mebibyte;
   options.plan.may_reorder = !options.no_reorder;
   options.plan.may_borrow = true;
+  options.plan.on = find_device(options.device);
   try {
-    if (!options.plan.kernel.empty()) find_kernel(options.plan.kernel, device_kind::cpu);
+    if (!options.plan.kernel.empty()) find_kernel(options.plan.kernel, options.plan.on->kind());
   } catch (const unsupported& e) {
     throw usage_error(e.what());
   }
@@ -98,9 +105,10 @@ void run(command_options& options) {
 }  // namespace
 
 void add_plan(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("plan", "Which kernel suits a matrix on this CPU, and why");
+  CLI::App* command = app.add_subcommand("plan", "Which kernel suits a matrix, and why");
   auto options = std::make_shared<command_options>();
   options->matrix.add_to(*command);
+  add_device_option(*command, options->device, "Where it is to be multiplied (cpu)");
   command
       ->add_option("--expected", options->plan.expected_multiplies,
                    "Multiplies to come: a conversion has to pay for itself within them")
@@ -109,26 +117,29 @@ void add_plan(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--memory-budget", options->budget_mib,
-                   "MiB that the matrix may take (1.15 times what CSR takes)")
+                   "MiB that the matrix may take (1.15 times what CSR takes, 1.1 times on a GPU)")
       ->type_name("MIB")
       ->check(number_between(0, 1e12))
       ->each([options](const std::string&) { options->has_budget = true; });
   command->add_option("--kernel", options->plan.kernel, "This kernel and no other; nz list shows them")
       ->type_name("NAME");
-  command->add_flag("--no-reorder", options->no_reorder, "Keep the numbers of rows and columns");
+  command->add_flag("--no-reorder", options->no_reorder, "On the CPU: keep the numbers of rows and columns");
   command
       ->add_option("--remember", options->plan.remembered,
                    "JSON file of choices: look there first, and add what is found")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
-      R"(The kernels marked as candidates (nz list --json) convert a sample of the rows; those that could win
-convert the whole matrix and are timed in turns with csr_balanced, which needs no conversion.
+      R"(On the CPU, the kernels marked as candidates (nz list --json) convert a sample of the rows; those that could
+win convert the whole matrix and are timed in turns with csr_balanced, which needs no conversion. On a GPU a
+few kernels look at the matrix, those for CSR are timed on it as it lies there, and of the others the one or
+two that could win.
 
 Examples:
   nz plan web.mtx                              for 200 multiplies
   nz plan web.mtx --expected 10000             for more, a slower conversion may pay
   nz plan poisson3d:200 --precision float
+  nz plan web.mtx --device cuda
   nz plan web.mtx --memory-budget 100          at most 100 MiB
   nz plan web.mtx --remember choices.json      the second time, nothing is measured
   nz plan web.mtx --json | jq '.candidates[] | {kernel, seconds}')");

@@ -15,6 +15,7 @@
 #include <nonzero/cpu/kernels.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/formats/binned.hpp>
+#include <nonzero/formats/hubs.hpp>
 #include <nonzero/formats/lanes.hpp>
 #include <nonzero/formats/packed.hpp>
 #include <nonzero/formats/sbsr.hpp>
@@ -132,17 +133,14 @@ csr<double> symmetric_blocks(const csr<double>& a, index size) {
   return out;
 }
 
-/// Rows in the order of their blocks of columns, which is all that `binned` keeps of it.
-csr<double> by_blocks(const csr<double>& a) {
+/// Rows in the order of their blocks of columns: all that `binned` keeps of it, and `hubs` for blocks of one.
+csr<double> by_blocks(const csr<double>& a, index block_cols) {
   csr<double> out = a;
   std::vector<offset> order(a.col.size());
   std::iota(order.begin(), order.end(), 0);
   for (index i = 0; i < a.rows; ++i)
     std::stable_sort(order.begin() + a.row_begin[i], order.begin() + a.row_begin[i + 1],
-                     [&](offset k, offset l) {
-                       return a.col[k] / nz::binned<double>::most_block_cols <
-                              a.col[l] / nz::binned<double>::most_block_cols;
-                     });
+                     [&](offset k, offset l) { return a.col[k] / block_cols < a.col[l] / block_cols; });
   for (std::size_t k = 0; k < order.size(); ++k) {
     out.col[k] = a.col[order[k]];
     out.val[k] = a.val[order[k]];
@@ -217,7 +215,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   validate(a);
   require_back(to_packed(a), packed_footprint(a), a);
   require_back(to_lanes(a, {std::numeric_limits<double>::infinity()}), lanes_footprint(a), a);
-  require_back(to_binned(a), binned_footprint(a), by_blocks(a));
+  require_back(to_binned(a), binned_footprint(a), by_blocks(a, nz::binned<double>::most_block_cols));
+  const csr<double> sorted = by_blocks(a, 1);
+  require_back(to_hubs(sorted, {}, {std::numeric_limits<double>::infinity()}), hubs_footprint(sorted),
+               sorted);
   require_products(a, choice);
   require_triangle(symmetric_blocks(a, block_size_for(choice)), choice);
   return 0;

@@ -10,6 +10,7 @@
 #include <nonzero/formats/bsr.hpp>
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/csr.hpp>
+#include <nonzero/formats/device_csr.hpp>
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>

@@ -3,6 +3,7 @@
 #include <functional>
 #include <span>
 
+#include <nonzero/core/fused_step.hpp>
 #include <nonzero/core/types.hpp>
 
 namespace nz {
@@ -22,5 +23,8 @@ template <class V> struct scale_and_add {
 /// the chunks in the order of the rows, so that a fused norm or dot product has the same bits for any number
 /// of threads. It must not throw.
 template <class V> using rows_epilogue = std::function<double(index first, std::span<V> sums)>;
+
+/// The same with two sums: how kernels are given any fused step.
+template <class V> using chunk_epilogue = std::function<step_sums(index first, std::span<V> sums)>;
 
 }  // namespace nz

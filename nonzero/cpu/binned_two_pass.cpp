@@ -161,11 +161,11 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     });
   }
 
-  double run_fused(const V* x, const rows_epilogue<V>& epilogue) const override {
-    array<double> parts(static_cast<std::size_t>(a_.bins()));
+  step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const override {
+    array<step_sums> parts(static_cast<std::size_t>(a_.bins()));
     run_bins(x, [&](index bin, index first, std::span<V> sums) { parts[bin] = epilogue(first, sums); });
-    double total = 0;
-    for (const double part : parts) total += part;
+    step_sums total;
+    for (const step_sums& part : parts) total += part;
     return total;
   }
 

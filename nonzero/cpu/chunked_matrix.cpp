@@ -135,11 +135,12 @@ template <class V> void chunked_matrix<V>::run(V alpha, const V* x, V beta, V* y
   });
 }
 
-template <class V> double chunked_matrix<V>::run_fused(const V* x, const rows_epilogue<V>& epilogue) const {
-  array<double> parts(static_cast<std::size_t>(cut_.chunks()));
+template <class V>
+step_sums chunked_matrix<V>::run_fused(const V* x, const chunk_epilogue<V>& epilogue) const {
+  array<step_sums> parts(static_cast<std::size_t>(cut_.chunks()));
   run_sums(x, [&](index chunk, index first, std::span<V> sums) { parts[chunk] = epilogue(first, sums); });
-  double total = 0;
-  for (const double part : parts) total += part;
+  step_sums total;
+  for (const step_sums& part : parts) total += part;
   return total;
 }
 

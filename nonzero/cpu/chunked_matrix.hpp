@@ -68,7 +68,7 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   virtual V find_piece_sum(const chunking::piece& piece, const V* x) const = 0;
 
   void run(V alpha, const V* x, V beta, V* y, stream) const final;
-  double run_fused(const V* x, const rows_epilogue<V>& epilogue) const final;
+  step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const final;
   template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const;
   template <class ForSums> void run_sums(const V* x, ForSums for_sums) const;
 

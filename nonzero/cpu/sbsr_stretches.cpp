@@ -166,16 +166,16 @@ template <class A, class V> class sbsr_stretches final : public prepared_matrix<
     });
   }
 
-  double run_fused(const V* x, const rows_epilogue<V>& epilogue) const override {
-    array<double> parts(static_cast<std::size_t>(chunk_before_.back()));
+  step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const override {
+    array<step_sums> parts(static_cast<std::size_t>(chunk_before_.back()));
     run_chunks(x, [&](index chunk, index first, index block_rows, const V* slots) {
       alignas(64) V sums[most_chunk_rows];
       functions_.find_sums(a_.block_size, slots, block_rows, sums);
       parts[static_cast<std::size_t>(chunk)] =
           epilogue(first * a_.block_size, {sums, static_cast<std::size_t>(block_rows * a_.block_size)});
     });
-    double total = 0;
-    for (const double part : parts) total += part;
+    step_sums total;
+    for (const step_sums& part : parts) total += part;
     return total;
   }
 

@@ -109,29 +109,17 @@ void find_block_begins(const csr<V>& a, const bsr_options& options, bsr<To>& out
   for (index i = 0; i < out.block_rows(); ++i) out.block_begin[i + 1] += out.block_begin[i];
 }
 
-template <class V>
-void require_share(const csr<V>& a, const bsr_options& options, index size, offset blocks) {
-  const auto in_blocks = static_cast<double>(blocks * size * size), all = static_cast<double>(a.nnz());
-  if (in_blocks >= options.least_share * all) return;
-  throw unsupported(fmt::format(
-      "bsr: full blocks of {0} x {0} hold {1:.0f} % of the {2} entries, fewer than {3:.0f} %; choose another "
-      "format, or another block size",
-      size, 100 * in_blocks / all, a.nnz(), 100 * options.least_share));
-}
-
 /// False where a value would change; `out` is then of no use.
 template <class V, class To> bool convert(const csr<V>& a, const bsr_options& options, bsr<To>& out) {
   out.rows = a.rows;
   out.cols = a.cols;
   out.block_size = options.block_size != 0 ? options.block_size : find_block_size(a);
   if (out.block_size == 1) {
-    if (options.least_share > 0)
-      throw unsupported(
-          "bsr: no size of block has enough of the entries in full ones; choose another format");
+    require_blocks(1, 0, a.nnz(), options.least_share);
     out.block_size = block_sizes[0];
   }
   find_block_begins(a, options, out);
-  require_share(a, options, out.block_size, out.blocks());
+  require_blocks(out.block_size, out.blocks(), a.nnz(), options.least_share);
 
   const auto in_blocks = static_cast<std::size_t>(out.blocks() * out.block_size * out.block_size),
              in_rest = a.col.size() - in_blocks;
@@ -158,30 +146,46 @@ template <class V, class To> bool convert(const csr<V>& a, const bsr_options& op
 
 }  // namespace
 
-template <class V> index find_block_size(const csr<V>& a) {
-  constexpr index most_block_rows = 64;
-  constexpr offset most_per_row = 256;
+void require_blocks(index size, offset blocks, offset nnz, double least_share) {
+  if (size == 1 && least_share > 0)
+    throw unsupported("bsr: no size of block has enough of the entries in full ones; choose another format");
+  const auto in_blocks = static_cast<double>(blocks * size * size), all = static_cast<double>(nnz);
+  if (in_blocks >= least_share * all) return;
+  throw unsupported(fmt::format(
+      "bsr: full blocks of {0} x {0} hold {1:.0f} % of the {2} entries, fewer than {3:.0f} %; choose another "
+      "format, or another block size",
+      size, 100 * in_blocks / all, nnz, 100 * least_share));
+}
+
+index best_block_size(std::span<const block_sample, std::size(block_sizes)> samples) {
   index best = 1;
   double best_saving = 0;  // of a column's bytes, for the average entry
-  for (const index size : block_sizes) {
-    const index whole = a.rows / size, looked_at = std::min(whole, most_block_rows);
-    offset in_blocks = 0, all = 0;
-    with_block_size(size, [&](auto constant) {
-      for (index s = 0; s < looked_at; ++s) {
-        const auto i = static_cast<index>(offset{whole} * s / looked_at);
-        in_blocks += count_blocks<constant>(a, i, most_per_row) * size * size;
-        for (index r = 0; r < size; ++r) all += std::min(a.row_length(i * size + r), most_per_row);
-      }
-    });
+  for (std::size_t i = 0; i < std::size(block_sizes); ++i) {
+    const auto [in_blocks, all] = samples[i];
     if (in_blocks == 0 || 2 * in_blocks < all) continue;
-    const double saving =
-        static_cast<double>(in_blocks) / static_cast<double>(all) * (1 - 1.0 / (size * size));
+    const double saving = static_cast<double>(in_blocks) / static_cast<double>(all) *
+                          (1 - 1.0 / (block_sizes[i] * block_sizes[i]));
     if (saving > best_saving) {
-      best = size;
+      best = block_sizes[i];
       best_saving = saving;
     }
   }
   return best;
+}
+
+template <class V> index find_block_size(const csr<V>& a) {
+  block_sample samples[std::size(block_sizes)];
+  for (std::size_t n = 0; n < std::size(block_sizes); ++n)
+    with_block_size(block_sizes[n], [&](auto size) {
+      for (index s = 0; s < block_sample::most_block_rows; ++s) {
+        const index i = block_sample::block_row(a.rows / size, s);
+        if (i < 0) break;
+        samples[n].in_blocks += count_blocks<size>(a, i, block_sample::most_per_row) * size * size;
+        for (index r = 0; r < size; ++r)
+          samples[n].all += std::min(a.row_length(i * size + r), block_sample::most_per_row);
+      }
+    });
+  return best_block_size(samples);
 }
 
 template <class V> void validate(const bsr<V>& a) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include <nonzero/formats/csr.hpp>
 
@@ -28,6 +30,26 @@ template <class V> struct bsr {
 };
 
 inline constexpr index block_sizes[] = {2, 3, 4, 5, 6, 8};
+
+/// How find_block_size judges a size: by so many block rows, and so many entries of each of their rows.
+struct block_sample {
+  static constexpr index most_block_rows = 64;
+  static constexpr offset most_per_row = 256;
+  offset in_blocks = 0, all = 0;  // entries
+
+  /// The block row that is looked at as number s, of `whole` ones with all their rows; -1: none.
+  static constexpr index block_row(index whole, index s) {
+    const index looked_at = whole < most_block_rows ? whole : most_block_rows;
+    return s < looked_at ? static_cast<index>(offset{whole} * s / looked_at) : -1;
+  }
+};
+
+/// What find_block_size finds, from a sample for each of block_sizes.
+index best_block_size(std::span<const block_sample, std::size(block_sizes)> samples);
+
+/// Throws `unsupported` where blocks of a size hold less than a share of the entries; size 1: where no size
+/// is of use.
+void require_blocks(index size, offset blocks, offset nnz, double least_share);
 
 /// The block size that saves most of the columns' bytes, judged by some of the rows: no more than a small
 /// part of the work of a multiply. 1 where no size has half of the entries in full blocks.

@@ -56,6 +56,8 @@ struct kernel_row {
   /// The kernel for both triangles where this one has a symmetric matrix's lower one. A sample of rows is not
   /// symmetric, so plans judge this one by what that other takes.
   std::string_view both_triangles = {};
+  /// Whether `prepare_placed_…` makes its arrays on the device, or shares them; if not, the host does.
+  bool converts_on_device = false;
   /// From what is in the device's memory already; null where there is none, as on the CPU.
   std::unique_ptr<prepared_matrix<float>> (*prepare_placed_float)(
       const std::shared_ptr<const device_csr<float>>&, const prepare_options&) = nullptr;

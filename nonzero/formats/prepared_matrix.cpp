@@ -16,6 +16,32 @@ template <class V> void require_apart(std::span<const V> x, std::span<const V> y
     throw shape_error("x and y overlap in memory; multiply into another vector");
 }
 
+bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+  const std::less<const char*> before;
+  const auto *a_begin = static_cast<const char*>(a), *b_begin = static_cast<const char*>(b);
+  return a != nullptr && b != nullptr && a_bytes > 0 && b_bytes > 0 && before(a_begin, b_begin + b_bytes) &&
+         before(b_begin, a_begin + a_bytes);
+}
+
+/// A kernel may write a row's numbers before it reads those of another.
+template <class V>
+void require_step_fits(std::span<const V> x, const fused_step<V>& step, std::span<const V> y,
+                       std::size_t sums) {
+  if (sums < static_cast<std::size_t>(step.sums()))
+    throw shape_error("the step has " + std::to_string(step.sums()) + " sums, and there is room for " +
+                      std::to_string(sums));
+  const std::size_t bytes = y.size() * sizeof(V);
+  const auto require_unwritten = [&](const V* read, std::size_t read_bytes) {
+    if (overlap(read, read_bytes, y.data(), bytes) || overlap(read, read_bytes, step.scaled, bytes))
+      throw shape_error("a fused step writes y and scaled, which must not overlap what it reads");
+  };
+  require_unwritten(x.data(), x.size() * sizeof(V));
+  for (const V* read : {step.b, step.c, step.scale, step.measure[0].with, step.measure[1].with})
+    require_unwritten(read, bytes);
+  if (overlap(y.data(), bytes, step.scaled, bytes))
+    throw shape_error("a fused step writes both y and scaled, which must not overlap");
+}
+
 }  // namespace
 
 template <class V>
@@ -41,11 +67,39 @@ void prepared_matrix<V>::multiply(V alpha, const vector<V>& x, V beta, vector<V>
 }
 
 template <class V>
+void prepared_matrix<V>::apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y,
+                               vector<double>& sums, stream in) const {
+  require_vectors_fit(rows_, cols_, x.size(), y.size());
+  require_step_fits<V>({x.data(), x.size()}, step, {y.data(), y.size()}, sums.size());
+  const auto is_here = [&](const auto& v) { return v.size() == 0 || v.where() == on_; };
+  if (!is_here(x) || !is_here(y) || !is_here(sums))
+    throw device_error("x, y and the sums must be on the device that the matrix is on: " +
+                       on_->description());
+  run_step(x.data(), step, y.data(), sums.data(), in);
+}
+
+template <class V>
+void prepared_matrix<V>::apply(std::span<const V> x, const fused_step<V>& step, std::span<V> y,
+                               std::span<double> sums) const {
+  require_vectors_fit(rows_, cols_, x.size(), y.size());
+  require_step_fits<V>(x, step, y, sums.size());
+  if (!on_->is_host())
+    throw unsupported("a fused step there takes vectors that are there: this matrix is on " +
+                      on_->description());
+  run_step(x.data(), step, y.data(), sums.data(), {});
+}
+
+template <class V>
 double prepared_matrix<V>::apply(std::span<const V> x, const rows_epilogue<V>& epilogue) const {
   require_vectors_fit(rows_, cols_, x.size(), static_cast<std::size_t>(rows_));
   if (!on_->is_host())
-    throw unsupported("fused steps need a kernel of the CPU; this matrix is on " + on_->description());
-  return run_fused(x.data(), epilogue);
+    throw unsupported("an epilogue of one's own needs a kernel of the CPU; this matrix is on " +
+                      on_->description());
+  return run_fused(x.data(),
+                   [&](index first, std::span<V> sums) {
+                     return step_sums{epilogue(first, sums), 0.0};
+                   })
+      .first;
 }
 
 template <class V> std::uint64_t prepared_matrix<V>::traffic() const {
@@ -53,16 +107,33 @@ template <class V> std::uint64_t prepared_matrix<V>::traffic() const {
   return storage().bytes + numbers * sizeof(V);
 }
 
-template <class V> double prepared_matrix<V>::run_fused(const V* x, const rows_epilogue<V>& epilogue) const {
+template <class V>
+step_sums prepared_matrix<V>::run_fused(const V* x, const chunk_epilogue<V>& epilogue) const {
   constexpr index chunk = 1024;
   array<V> sums(static_cast<std::size_t>(rows_));
   run(V{1}, x, V{0}, sums.data(), {});
-  double total = 0;
+  step_sums total;
   for (index first = 0; first < rows_; first += chunk)
     total +=
         epilogue(first, std::span(sums).subspan(static_cast<std::size_t>(first),
                                                 static_cast<std::size_t>(std::min(chunk, rows_ - first))));
   return total;
+}
+
+template <class V>
+void prepared_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream) const {
+  if (!on_->is_host()) throw unsupported("this kernel has no fused steps on " + on_->description());
+  const step_sums total = run_fused(x, [&](index first, std::span<V> row_sums) {
+    step_sums part;
+    index row = first;
+    for (const V sum : row_sums) {
+      part += step.measure_row(step(sum, row, y[row]), row);
+      ++row;
+    }
+    return part;
+  });
+  if (step.sums() > 0) sums[0] = total.first;
+  if (step.sums() > 1) sums[1] = total.second;
 }
 
 template class prepared_matrix<float>;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/types.hpp>
@@ -29,10 +30,23 @@ template <class V> class prepared_matrix {
   /// kernel's code: do one before capturing. Matrix, x and y must outlive what is under way, and the graph.
   void multiply(V alpha, const vector<V>& x, V beta, vector<V>& y, stream in = {}) const;
 
-  /// A fused step: finds A x and hands it, chunk of rows by chunk of rows, to the epilogue; returns the sum
-  /// of what that gives. The CPU's kernels do so while the chunk is in the nearest cache; the others find all
-  /// of A x first. Throws `shape_error` if x does not fit, `unsupported` where the matrix is not in the
-  /// host's memory.
+  /// A fused step: y, and what else the step says, from A x in one pass; the sums in the first step.sums()
+  /// places of `sums`. Vectors on where(), in a stream, as in multiply: nothing is allocated or waited for,
+  /// and what the step points to must outlive what is under way too. Sums are made in a fixed order, in
+  /// double: the same bits every time, from kernels whose products have them. Kernels that cannot (see
+  /// docs/kernels.md) find all of A x first, and make the step of it in a second pass. Throws `shape_error`
+  /// if a vector does not fit or what is written overlaps what is read.
+  void apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y, vector<double>& sums,
+             stream in = {}) const;
+
+  /// The same with vectors of the host, done when this returns. Throws `unsupported` where the matrix is not
+  /// in the host's memory.
+  void apply(std::span<const V> x, const fused_step<V>& step, std::span<V> y, std::span<double> sums) const;
+
+  /// A fused step of one's own, on the CPU: finds A x and hands it, chunk of rows by chunk of rows, to the
+  /// epilogue; returns the sum of what that gives. The CPU's kernels do so while the chunk is in the nearest
+  /// cache; the others find all of A x first. Throws `shape_error` if x does not fit, `unsupported` where the
+  /// matrix is not in the host's memory.
   double apply(std::span<const V> x, const rows_epilogue<V>& epilogue) const;
 
   /// What the converted matrix takes.
@@ -40,6 +54,8 @@ template <class V> class prepared_matrix {
   /// The bytes that a multiply reads and writes at the least: the matrix, x and y once, unless a kernel moves
   /// more.
   virtual std::uint64_t traffic() const;
+  /// How it is held, for people: "blocks of 3 x 3"; empty where the format says it all.
+  virtual std::string encodings() const { return {}; }
   const std::shared_ptr<device>& where() const { return on_; }
   index rows() const { return rows_; }
   index cols() const { return cols_; }
@@ -51,7 +67,9 @@ template <class V> class prepared_matrix {
  private:
   /// y = alpha * A x + beta * y, for vectors that fit, in the device's memory.
   virtual void run(V alpha, const V* x, V beta, V* y, stream in) const = 0;
-  virtual double run_fused(const V* x, const rows_epilogue<V>& epilogue) const;
+  virtual step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const;
+  /// A fused step, for vectors that fit, in the device's memory. This one is for the host's.
+  virtual void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const;
 
   index rows_, cols_;
   std::shared_ptr<device> on_;

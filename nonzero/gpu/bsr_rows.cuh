@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <iterator>
 
 #include <nonzero/gpu/placed_bsr.cuh>
 #include <nonzero/gpu/read_once.cuh>
+#include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
@@ -43,42 +43,42 @@ __global__ void bsr_rows_kernel(index rows, index block_rows, const index* __res
                                 Epilogue finish) {
   const std::int64_t warp = thread_in_grid() / slice_height, slice = warp / Size;
   const int r = static_cast<int>(warp % Size), lane = threadIdx.x % slice_height;
-  if (slice * slice_height + lane >= block_rows) return;
-  constexpr int ahead = Size <= 3 ? 4 : Size <= 6 ? 2 : 1;  // blocks that are under way at once
-  V sum = 0;
-  in_batches<ahead>(slice_begin[slice], slice_begin[slice + 1], [&](auto steps, Offset k) {
-    index j[steps];
-    A v[steps][Size];
-    V v_x[steps][Size];
-    for (int q = 0; q < steps; ++q) {
-      const offset step = offset{k} + q;
-      j[q] = block_col[step * slice_height + lane];
-      for (int c = 0; c < Size; ++c)
-        v[q][c] = read_once(val + ((step * Size + r) * Size + c) * slice_height + lane);
-    }
-    for (int q = 0; q < steps; ++q)
-      for (int c = 0; c < Size; ++c) v_x[q][c] = x_or_zero<Size>(x, j[q], c);
-    for (int q = 0; q < steps; ++q)
-      for (int c = 0; c < Size; ++c) sum += static_cast<V>(v[q][c]) * v_x[q][c];
-  });
-  const std::int64_t row = std::int64_t{row_of_place(first_row, listed_rows, slice, lane)} * Size + r;
-  if (row >= rows) return;  // the last block row may be cut off
-  finish(rest_sums == nullptr ? sum : sum + rest_sums[row], y[row]);
-}
-
-/// Calls body with the block size, one of block_sizes, as a compile-time constant.
-template <std::size_t I = 0, class Body> void with_block_size(index size, Body body) {
-  if constexpr (I < std::size(block_sizes)) {
-    if (size == block_sizes[I]) return body(std::integral_constant<int, block_sizes[I]>{});
-    with_block_size<I + 1>(size, body);
+  row_finisher<Epilogue> finish_row(finish, y);
+  if (slice * slice_height + lane < block_rows) {
+    constexpr int ahead = Size <= 3 ? 4 : Size <= 6 ? 2 : 1;  // blocks that are under way at once
+    V sum = 0;
+    in_batches<ahead>(slice_begin[slice], slice_begin[slice + 1], [&](auto steps, Offset k) {
+      index j[steps];
+      A v[steps][Size];
+      V v_x[steps][Size];
+      for (int q = 0; q < steps; ++q) {
+        const offset step = offset{k} + q;
+        j[q] = block_col[step * slice_height + lane];
+        for (int c = 0; c < Size; ++c)
+          v[q][c] = read_once(val + ((step * Size + r) * Size + c) * slice_height + lane);
+      }
+      for (int q = 0; q < steps; ++q)
+        for (int c = 0; c < Size; ++c) v_x[q][c] = x_or_zero<Size>(x, j[q], c);
+      for (int q = 0; q < steps; ++q)
+        for (int c = 0; c < Size; ++c) sum += static_cast<V>(v[q][c]) * v_x[q][c];
+    });
+    const std::int64_t row = std::int64_t{row_of_place(first_row, listed_rows, slice, lane)} * Size + r;
+    // The last block row may be cut off.
+    if (row < rows) finish_row(rest_sums == nullptr ? sum : sum + rest_sums[row], row);
   }
+  finish_row.leave_sums();
 }
 
 struct bsr_rows_launch {
-  template <class V, class Offset> using placed = placed_bsr<V, Offset>;
+  template <class A, class Offset, class V = A> using placed = placed_bsr<A, Offset, V>;
 
-  template <class Queue, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const placed_bsr<V, Offset>& a, const V* x, V* y, Epilogue finish) {
+  template <class Queue, class A, class V, class Offset>
+  static std::int64_t blocks(const Queue&, const placed_bsr<A, Offset, V>& a) {
+    return std::visit([](const auto& held) { return blocks_of(held); }, a.blocks);
+  }
+
+  template <class Queue, class A, class V, class Offset, class Epilogue>
+  static void multiply(Queue& queue, const placed_bsr<A, Offset, V>& a, const V* x, V* y, Epilogue finish) {
     std::visit(
         [&](const auto& blocks) {
           if (blocks.rest.nnz() > 0) add_rest(queue, blocks.rest, x, a.rest_sums.data());
@@ -88,6 +88,13 @@ struct bsr_rows_launch {
   }
 
  private:
+  static constexpr int slices_per_block(int block_size) { return 8 / block_size; }  // 160 to 256 threads
+
+  template <class A, class Offset> static std::int64_t blocks_of(const placed_blocks<A, Offset>& a) {
+    const int each = slices_per_block(a.block_size);
+    return (static_cast<std::int64_t>(a.slice_begin.size()) - 1 + each - 1) / each;
+  }
+
   template <class Queue, class A, class V, class Offset>
   static void add_rest(Queue& queue, const placed_rest<A, Offset>& rest, const V* x, V* sums) {
     with_lanes(lanes_for(rest.rows(), rest.nnz()), [&](auto lanes) {
@@ -101,10 +108,7 @@ struct bsr_rows_launch {
   static void add_blocks(Queue& queue, const placed_blocks<A, Offset>& a, const V* rest_sums, const V* x,
                          V* y, Epilogue finish) {
     with_block_size(a.block_size, [&](auto size) {
-      constexpr int slices_per_block = 8 / size.value;  // 160 to 256 threads
-      const auto slices = static_cast<std::int64_t>(a.slice_begin.size()) - 1;
-      queue.launch("bsr_rows", (slices + slices_per_block - 1) / slices_per_block,
-                   slices_per_block * size.value * slice_height,
+      queue.launch("bsr_rows", blocks_of(a), slices_per_block(size.value) * size.value * slice_height,
                    bsr_rows_kernel<size.value, A, V, Offset, Epilogue>, a.rows, a.block_rows,
                    a.block_row.first.data(), a.block_row.listed.data(), a.slice_begin.data(),
                    a.block_col.data(), a.val.data(), rest_sums, x, y, finish);

@@ -6,6 +6,7 @@
 #include <nonzero/gpu/placed.cuh>
 #include <nonzero/gpu/read_once.cuh>
 #include <nonzero/gpu/shared.cuh>
+#include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 // The work as one list: the entries in their order, and after those of each row an item for its end. Entry k
@@ -22,7 +23,7 @@ constexpr int items_per_share = items_per_thread * threads_per_block;
 constexpr offset shares_for(offset items) { return (items + items_per_share - 1) / items_per_share; }
 
 /// CSR with what csr_merge needs besides: where the shares begin, and what they leave to each other.
-template <class V, class Offset> struct placed_csr_in_shares : placed_csr<V, Offset> {
+template <class A, class Offset, class V = A> struct placed_csr_in_shares : placed_csr<A, Offset> {
   vector<index>
       share_row;  // shares+1 long; the first row whose end is not before the share; the last is rows
   // Written and read by each multiply. Of the row that began in an earlier share and ends in this one, the
@@ -30,15 +31,15 @@ template <class V, class Offset> struct placed_csr_in_shares : placed_csr<V, Off
   mutable vector<V> head, tail;
 
   template <class Queue>
-  placed_csr_in_shares(Queue&, const std::shared_ptr<const device_csr<V>>& a, const prepare_options& options)
-      : placed_csr<V, Offset>(a),
+  placed_csr_in_shares(Queue&, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
+      : placed_csr<A, Offset>(a),
         share_row(options.on, static_cast<std::size_t>(shares() + 1)),
         head(options.on, static_cast<std::size_t>(shares())),
         tail(options.on, static_cast<std::size_t>(shares())) {}
   offset items() const { return this->rows + this->nnz; }
   offset shares() const { return shares_for(items()); }
   footprint storage() const {
-    return {placed_csr<V, Offset>::storage().bytes + share_row.bytes() + head.bytes() + tail.bytes(), 0};
+    return {placed_csr<A, Offset>::storage().bytes + share_row.bytes() + head.bytes() + tail.bytes(), 0};
   }
 };
 
@@ -141,10 +142,10 @@ __device__ V sum_rows(int entries, unsigned ends, shared_array<V, items_per_shar
 // Traffic: 12 bytes per nonzero in double, in whole transactions, plus the gather of x; for each share of
 // 1,792 items 20 bytes written, and read by the second launch.
 // Source: Merrill & Garland 2016 (merge-based SpMV) for the shares; Sengupta et al. 2007 for the scan.
-template <class V, class Offset, class Epilogue>
+template <class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_per_block)
     csr_merge_kernel(offset items, const index* __restrict__ share_row, const Offset* __restrict__ row_begin,
-                     const index* __restrict__ col, const V* __restrict__ val, const V* __restrict__ x,
+                     const index* __restrict__ col, const A* __restrict__ val, const V* __restrict__ x,
                      V* __restrict__ y, V* __restrict__ head, V* __restrict__ tail, Epilogue finish) {
   __shared__ shared_array<V, items_per_share> product;
   __shared__ shared_array<unsigned, threads_per_block> ends;  // for each thread, of its products in sum_rows
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(threads_per_block)
     const int k = j * threads_per_block + thread;
     const Offset at = share.first_entry + (k < share.entries ? k : share.entries - 1);
     column[j] = read_once(col + at);
-    value[j] = read_once(val + at);
+    value[j] = static_cast<V>(read_once(val + at));
   }
   __syncthreads();
   for (int r = thread; r < share.rows; r += threads_per_block) {
@@ -177,14 +178,16 @@ __global__ void __launch_bounds__(threads_per_block)
   const V left_over = sum_rows<V>(share.entries, ends[thread], product);
   if (thread == threads_per_block - 1) tail[blockIdx.x] = left_over;
   __syncthreads();
+  row_finisher<Epilogue> finish_row(finish, y);
   for (int r = thread; r < share.rows; r += threads_per_block) {
     const int last = share.last_entry(row_begin, r);
     const V sum = last >= 0 ? V{product[last]} : V{0};
     if (r == 0 && row_begin[share.first_row] < share.first_entry)
       head[blockIdx.x] = sum;
     else
-      finish(sum, y[share.first_row + r]);
+      finish_row(sum, share.first_row + r);
   }
+  finish_row.leave_sums();
 }
 
 /// The row that is under way where a share begins, and the shares in which its first and last items are.
@@ -219,36 +222,46 @@ __global__ void csr_merge_finish_kernel(offset shares, const index* __restrict__
   if (share < shares) own_tail[threadIdx.x] = tail[share];
   __syncthreads();
 
-  if (share >= shares) return;
-  const row_under_way mine(share, share_row, row_begin);
-  if (mine.first_share == share || mine.last_share != share) return;
-  V sum = 0;
-  for (int w = 0; w < warps && mine.first_share < first; ++w) sum += sum_before[w];
-  for (offset s = mine.first_share < first ? first : mine.first_share; s < share; ++s)
-    sum += own_tail[s - first];
-  finish(sum + head[share], y[mine.row]);
+  const row_under_way mine(share < shares ? share : first, share_row, row_begin);
+  row_finisher<Epilogue> finish_row(finish, y);
+  if (share < shares && mine.first_share != share && mine.last_share == share) {
+    V sum = 0;
+    for (int w = 0; w < warps && mine.first_share < first; ++w) sum += sum_before[w];
+    for (offset s = mine.first_share < first ? first : mine.first_share; s < share; ++s)
+      sum += own_tail[s - first];
+    finish_row(sum + head[share], mine.row);
+  }
+  finish_row.leave_sums();
 }
 
 struct csr_merge_launch {
-  template <class V, class Offset> using placed = placed_csr_in_shares<V, Offset>;
+  template <class A, class Offset, class V = A> using placed = placed_csr_in_shares<A, Offset, V>;
 
-  template <class Queue, class V, class Offset>
-  static void complete(Queue& queue, placed_csr_in_shares<V, Offset>& a) {
+  template <class Queue, class A, class Offset, class V>
+  static void complete(Queue& queue, placed_csr_in_shares<A, Offset, V>& a) {
     queue.launch("find_shares", blocks_for(a.shares() + 1), threads_per_block, find_shares_kernel<Offset>,
                  a.rows, a.items(), a.row_begin.data(), a.share_row.data());
   }
 
-  template <class Queue, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const placed_csr_in_shares<V, Offset>& a, const V* x, V* y,
-                       Epilogue finish) {
-    queue.launch("csr_merge", a.shares(), threads_per_block, csr_merge_kernel<V, Offset, Epilogue>, a.items(),
-                 a.share_row.data(), a.row_begin.data(), a.col.data(), a.val.data(), x, y, a.head.data(),
-                 a.tail.data(), finish);
-    if (a.shares() < 2) return;  // no row is cut
-    queue.launch("csr_merge_finish", blocks_for(a.shares()), threads_per_block,
-                 csr_merge_finish_kernel<V, Offset, Epilogue>, a.shares(), a.share_row.data(),
-                 a.row_begin.data(), a.head.data(), a.tail.data(), y, finish);
+  template <class Queue, class A, class Offset, class V>
+  static std::int64_t blocks(const Queue&, const placed_csr_in_shares<A, Offset, V>& a) {
+    return a.shares() + finishing_blocks(a.shares());
   }
+
+  template <class Queue, class A, class V, class Offset, class Epilogue>
+  static void multiply(Queue& queue, const placed_csr_in_shares<A, Offset, V>& a, const V* x, V* y,
+                       Epilogue finish) {
+    queue.launch("csr_merge", a.shares(), threads_per_block, csr_merge_kernel<A, V, Offset, Epilogue>,
+                 a.items(), a.share_row.data(), a.row_begin.data(), a.col.data(), a.val.data(), x, y,
+                 a.head.data(), a.tail.data(), finish);
+    queue.launch("csr_merge_finish", finishing_blocks(a.shares()), threads_per_block,
+                 csr_merge_finish_kernel<V, Offset, Epilogue>, a.shares(), a.share_row.data(),
+                 a.row_begin.data(), a.head.data(), a.tail.data(), y, after_blocks(finish, a.shares()));
+  }
+
+ private:
+  /// Where there is but one share, no row is cut.
+  static std::int64_t finishing_blocks(offset shares) { return shares < 2 ? 0 : blocks_for(shares); }
 };
 
 }  // namespace nz::gpu

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
@@ -15,24 +16,33 @@ namespace nz::gpu {
 // Traffic: 12 bytes per nonzero in double if all that is fetched is used, up to 64 where it is not; plus the
 // gather of x.
 // Source: Nickolls et al. 2008, fig. 7; TUM 2013, CSR scalar kernel; ECE 408 L18.
-template <class V, class Offset, class Epilogue>
+// A: what values are held in, here and in the other kernels.
+template <class A, class V, class Offset, class Epilogue>
 __global__ void csr_scalar_kernel(index rows, const Offset* __restrict__ row_begin,
-                                  const index* __restrict__ col, const V* __restrict__ val,
+                                  const index* __restrict__ col, const A* __restrict__ val,
                                   const V* __restrict__ x, V* __restrict__ y, Epilogue finish) {
   const std::int64_t row = thread_in_grid();
-  if (row >= rows) return;
-  V sum = 0;
-  const Offset end = row_begin[row + 1];
-  for (Offset k = row_begin[row]; k < end; ++k) sum += val[k] * x[col[k]];
-  finish(sum, y[row]);
+  row_finisher<Epilogue> finish_row(finish, y);
+  if (row < rows) {
+    V sum = 0;
+    const Offset end = row_begin[row + 1];
+    for (Offset k = row_begin[row]; k < end; ++k) sum += static_cast<V>(val[k]) * x[col[k]];
+    finish_row(sum, row);
+  }
+  finish_row.leave_sums();
 }
 
 struct csr_scalar_launch {
-  template <class V, class Offset> using placed = placed_csr<V, Offset>;
+  template <class A, class Offset, class V = A> using placed = placed_csr<A, Offset>;
 
-  template <class Queue, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const placed_csr<V, Offset>& a, const V* x, V* y, Epilogue finish) {
-    queue.launch("csr_scalar", blocks_for(a.rows), threads_per_block, csr_scalar_kernel<V, Offset, Epilogue>,
+  template <class Queue, class A, class Offset>
+  static std::int64_t blocks(const Queue&, const placed_csr<A, Offset>& a) {
+    return blocks_for(a.rows);
+  }
+
+  template <class Queue, class A, class V, class Offset, class Epilogue>
+  static void multiply(Queue& queue, const placed_csr<A, Offset>& a, const V* x, V* y, Epilogue finish) {
+    queue.launch("csr_scalar", blocks(queue, a), threads_per_block, csr_scalar_kernel<A, V, Offset, Epilogue>,
                  a.rows, a.row_begin.data(), a.col.data(), a.val.data(), x, y, finish);
   }
 };

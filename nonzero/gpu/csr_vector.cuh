@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
@@ -14,28 +15,44 @@ namespace nz::gpu {
 // than the mean (idle lanes); a few giant rows (one group works alone while the card waits).
 // Traffic: 12 bytes per nonzero in double, read in whole transactions, plus the gather of x.
 // Source: Bell & Garland 2008, §4.2, with a whole warp per row; TUM 2013, CSR vector kernel.
-template <int Lanes, class V, class Offset, class Epilogue>
+template <int Lanes, class A, class V, class Offset, class Epilogue>
 __global__ void csr_vector_kernel(index rows, const Offset* __restrict__ row_begin,
-                                  const index* __restrict__ col, const V* __restrict__ val,
+                                  const index* __restrict__ col, const A* __restrict__ val,
                                   const V* __restrict__ x, V* __restrict__ y, Epilogue finish) {
   const std::int64_t row = thread_in_grid() / Lanes;
   const int lane = threadIdx.x % Lanes;
-  if (row >= rows) return;  // the whole group leaves together
-  V sum = 0;
-  const Offset end = row_begin[row + 1];
-  for (Offset k = row_begin[row] + lane; k < end; k += Lanes) sum += val[k] * x[col[k]];
-  sum = sum_of_group<Lanes>(sum);
-  if (lane == 0) finish(sum, y[row]);
+  row_finisher<Epilogue> finish_row(finish, y);
+  if (row < rows) {  // for the whole group
+    V sum = 0;
+    const Offset end = row_begin[row + 1];
+    for (Offset k = row_begin[row] + lane; k < end; k += Lanes) sum += static_cast<V>(val[k]) * x[col[k]];
+    sum = sum_of_group<Lanes>(sum);
+    if (lane == 0) finish_row(sum, row);
+  }
+  finish_row.leave_sums();
 }
 
 struct csr_vector_launch {
-  template <class V, class Offset> using placed = placed_csr<V, Offset>;
+  template <class A, class Offset, class V = A> using placed = placed_csr<A, Offset>;
 
-  template <class Queue, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const placed_csr<V, Offset>& a, const V* x, V* y, Epilogue finish) {
-    with_lanes(lanes_for(a.rows, a.nnz), [&](auto lanes) {
-      queue.launch("csr_vector", blocks_for(std::int64_t{lanes.value} * a.rows), threads_per_block,
-                   csr_vector_kernel<lanes.value, V, Offset, Epilogue>, a.rows, a.row_begin.data(),
+  /// A small matrix has fewer rows than a card has threads, which then share them.
+  template <class Queue, class A, class Offset>
+  static int lanes(const Queue& queue, const placed_csr<A, Offset>& a) {
+    int wanted = lanes_for(a.rows, a.nnz);
+    while (wanted < 32 && std::int64_t{a.rows} * wanted * 2 <= queue.resident_threads() / 2) wanted *= 2;
+    return wanted;
+  }
+
+  template <class Queue, class A, class Offset>
+  static std::int64_t blocks(const Queue& queue, const placed_csr<A, Offset>& a) {
+    return blocks_for(std::int64_t{lanes(queue, a)} * a.rows);
+  }
+
+  template <class Queue, class A, class V, class Offset, class Epilogue>
+  static void multiply(Queue& queue, const placed_csr<A, Offset>& a, const V* x, V* y, Epilogue finish) {
+    with_lanes(lanes(queue, a), [&](auto per_row) {
+      queue.launch("csr_vector", blocks(queue, a), threads_per_block,
+                   csr_vector_kernel<per_row.value, A, V, Offset, Epilogue>, a.rows, a.row_begin.data(),
                    a.col.data(), a.val.data(), x, y, finish);
     });
   }

@@ -20,10 +20,32 @@ template <class A> struct interleaved_blocks {
   array<A> val;               // block_size^2 as long; 0 at padding
 };
 
+/// What decides how much interleaved blocks take.
+struct block_counts {
+  index rows, block_size;
+  offset nnz, blocks;
+  offset places;  // of all slices, for a block each
+
+  offset in_rest() const { return nnz - blocks * block_size * block_size; }
+};
+
 /// What places take that hold no block.
-template <class A> std::uint64_t padding_of_blocks(const bsr<A>& a, const array<index>& block_col) {
-  const auto block = static_cast<std::uint64_t>(a.block_size * a.block_size) * sizeof(A) + sizeof(index);
-  return (block_col.size() - static_cast<std::uint64_t>(a.blocks())) * block;
+template <class A> std::uint64_t padding_of_blocks(const block_counts& of) {
+  const auto block = static_cast<std::uint64_t>(of.block_size * of.block_size) * sizeof(A) + sizeof(index);
+  return static_cast<std::uint64_t>(of.places - of.blocks) * block;
+}
+
+/// Throws `unsupported` where that would break the budget.
+template <class A> void require_blocks_within_budget(const block_counts& of, padding_budget budget) {
+  const auto count = [](offset n) { return static_cast<std::uint64_t>(n); };
+  const std::uint64_t padding = padding_of_blocks<A>(of),
+                      row_begin = count(of.rows + offset{1}) * sizeof(offset),
+                      val = count(of.nnz) * sizeof(A);
+  const offset block_rows = of.rows / of.block_size + (of.rows % of.block_size != 0);
+  const footprint in_csr{row_begin + val + count(of.nnz) * sizeof(index), 0};
+  const std::uint64_t in_bsr = count(block_rows + 1) * sizeof(offset) + row_begin + val +
+                               count(of.blocks + of.in_rest()) * sizeof(index);
+  require_within_budget("bsr by slices", {in_bsr + padding, padding}, in_csr, for_slices(budget, in_csr));
 }
 
 /// Copies the blocks of a slice to their places.
@@ -52,11 +74,8 @@ template <class A> interleaved_blocks<A> interleave(const bsr<A>& a, padding_bud
   const csr<float> pattern{a.block_rows(), a.cols / a.block_size, a.block_begin, a.block_col,
                            array<float>(a.block_col.size(), 0.0F)};
   sell<float> places = to_warp_slices(pattern, {std::numeric_limits<double>::infinity()});
-  const std::uint64_t padding = padding_of_blocks(a, places.col),
-                      entries = static_cast<std::uint64_t>(a.nnz()) * (sizeof(index) + sizeof(A));
-  const footprint in_csr{entries + a.rest.row_begin.size() * sizeof(offset), 0};
-  require_within_budget("bsr by slices", {footprint_of(a).bytes + padding, padding}, in_csr,
-                        for_slices(budget, in_csr));
+  require_blocks_within_budget<A>(
+      {a.rows, a.block_size, a.nnz(), a.blocks(), static_cast<offset>(places.col.size())}, budget);
 
   const auto values = places.col.size() * static_cast<std::size_t>(a.block_size * a.block_size);
   const offset slices = places.slices();

@@ -19,16 +19,19 @@
 #include <nonzero/gpu/csr_scalar.cuh>
 #include <nonzero/gpu/csr_vector.cuh>
 #include <nonzero/gpu/ell.cuh>
+#include <nonzero/gpu/hubs_slices.cuh>
 #include <nonzero/gpu/hyb.cuh>
 #include <nonzero/gpu/jds.cuh>
 #include <nonzero/gpu/lanes_packed.cuh>
 #include <nonzero/gpu/sell_slices.cuh>
+#include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/tjds.cuh>
 
 // The GPU kernels' rows of the table (plan/kernels.hpp), for one Queue: the emulator's or the card's.
 // A Queue belongs to a device and a stream; it has `kind` and `default_device()`, and
 //   launch(name, blocks, threads, kernel, arguments...), which does nothing for 0 blocks;
-//   resident_threads();
+//   launch_with_shared, the same with the bytes of dynamic shared memory after the threads;
+//   most_shared_bytes(), which that may have; multiprocessors(); resident_threads();
 //   temporary<T>(n): n numbers that are not yet written, with data(); what uses them is in the queue before
 //     they go;
 // and for conversions, with pointers into the device's memory and everything in the queue's stream:
@@ -42,24 +45,44 @@ namespace nz::gpu {
 template <class V> using device_csr_pointer = std::shared_ptr<const device_csr<V>>;
 
 /// Whether what a kernel takes is made on the device. If not it is converted on the host.
-template <class Placed, class Queue, class V>
+template <class Placed, class Queue, class A>
 inline constexpr bool is_made_on_device =
-    std::is_constructible_v<Placed, Queue&, const device_csr_pointer<V>&, const prepare_options&>;
+    std::is_constructible_v<Placed, Queue&, const device_csr_pointer<A>&, const prepare_options&>;
 
-template <class V, class Queue, class Launch, class Placed>
+/// Whether a kernel finishes rows itself: its launch then says in how many blocks, and takes any epilogue.
+template <class Launch, class Queue, class Placed>
+concept finishes_rows = requires(const Queue& queue, const Placed& placed) {
+  Launch::blocks(queue, placed);
+};
+
+/// A: what values are given in; V: what x, y and the sums are in.
+template <class A, class V, class Queue, class Launch, class Placed>
 class prepared_on_gpu final : public prepared_matrix<V> {
  public:
-  prepared_on_gpu(const csr<V>& a, const prepare_options& options)
-      : prepared_matrix<V>(a.rows, a.cols, options.on), a_(a, options) {
+  prepared_on_gpu(const csr<A>& a, const prepare_options& options)
+      : prepared_matrix<V>(a.rows, a.cols, options.on),
+        a_(a, options),
+        parts_(options.on, blocks_of_step(Queue(*options.on, {}), a_)) {
     complete();
   }
-  prepared_on_gpu(const device_csr_pointer<V>& a, const prepare_options& options)
+  prepared_on_gpu(const device_csr_pointer<A>& a, const prepare_options& options)
       : prepared_on_gpu(Queue(*options.on, {}), a, options) {}
-  footprint storage() const override { return a_.storage(); }
+  footprint storage() const override {
+    const footprint matrix = a_.storage();
+    return {matrix.bytes + parts_.bytes(), matrix.padding_bytes};
+  }
+  std::string encodings() const override {
+    if constexpr (requires(const Placed& placed) { placed.encodings(); })
+      return a_.encodings();
+    else
+      return {};
+  }
 
  private:
-  prepared_on_gpu(Queue queue, const device_csr_pointer<V>& a, const prepare_options& options)
-      : prepared_matrix<V>(a->rows, a->cols, options.on), a_(queue, a, options) {
+  prepared_on_gpu(Queue queue, const device_csr_pointer<A>& a, const prepare_options& options)
+      : prepared_matrix<V>(a->rows, a->cols, options.on),
+        a_(queue, a, options),
+        parts_(options.on, blocks_of_step(queue, a_)) {
     complete();
   }
 
@@ -72,43 +95,75 @@ class prepared_on_gpu final : public prepared_matrix<V> {
     }
     on->synchronize({});  // multiplies may be in streams that do not wait for this one
   }
+
+  static std::int64_t blocks_of_step(const Queue& queue, const Placed& a) {
+    if constexpr (finishes_rows<Launch, Queue, Placed>)
+      return Launch::blocks(queue, a);
+    else
+      return blocks_for(a.rows);
+  }
+
   void run(V alpha, const V* x, V beta, V* y, stream in) const override {
     Queue queue(*this->where(), in);
     Launch::multiply(queue, a_, x, y, scale_and_add<V>{alpha, beta});
   }
 
+  void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const override {
+    Queue queue(*this->where(), in);
+    const fused_rows<V> finish = parts_.epilogue(step);
+    if constexpr (finishes_rows<Launch, Queue, Placed>) {
+      Launch::multiply(queue, a_, x, y, finish);
+    } else {
+      Launch::multiply(queue, a_, x, y, scale_and_add<V>{});
+      step_after_multiply(queue, this->rows(), finish, y);
+    }
+    parts_.add_up(queue, step.sums(), sums);
+  }
+
   Placed a_;
+  step_parts parts_;
 };
 
+/// How a kernel's matrix lies on the device, for values in A and sums in V.
+template <class Launch, class A, class V, class Offset> struct placed_as {
+  using type = typename Launch::template placed<A, Offset, V>;
+};
+template <class Launch, class V, class Offset> struct placed_as<Launch, V, V, Offset> {
+  using type = typename Launch::template placed<V, Offset>;
+};
+template <class A, class V, class Queue, class Launch>
+inline constexpr bool converts_on_device =
+    is_made_on_device<typename placed_as<Launch, A, V, offset>::type, Queue, A>;
+
 /// From a csr or from a device_csr_pointer, whichever this kernel's arrays are made from.
-template <class V, class Queue, class Launch, class Matrix>
+template <class A, class V, class Queue, class Launch, class Matrix>
 std::unique_ptr<prepared_matrix<V>> prepare_with(const Matrix& a, bool is_wide,
                                                  const prepare_options& options) {
-  using narrow = typename Launch::template placed<V, std::int32_t>;
-  using wide = typename Launch::template placed<V, offset>;
-  if (is_wide) return std::make_unique<prepared_on_gpu<V, Queue, Launch, wide>>(a, options);
-  return std::make_unique<prepared_on_gpu<V, Queue, Launch, narrow>>(a, options);
+  using narrow = typename placed_as<Launch, A, V, std::int32_t>::type;
+  using wide = typename placed_as<Launch, A, V, offset>::type;
+  if (is_wide) return std::make_unique<prepared_on_gpu<A, V, Queue, Launch, wide>>(a, options);
+  return std::make_unique<prepared_on_gpu<A, V, Queue, Launch, narrow>>(a, options);
 }
 
-template <class V, class Queue, class Launch>
-std::unique_ptr<prepared_matrix<V>> prepare_placed(const device_csr_pointer<V>& a,
+template <class A, class V, class Queue, class Launch>
+std::unique_ptr<prepared_matrix<V>> prepare_placed(const device_csr_pointer<A>& a,
                                                    const prepare_options& asked) {
   prepare_options options = asked;
   options.on = device_of(*a, Queue::kind, asked);
-  if constexpr (is_made_on_device<typename Launch::template placed<V, offset>, Queue, V>)
-    return prepare_with<V, Queue, Launch>(a, a->is_wide(), options);
+  if constexpr (converts_on_device<A, V, Queue, Launch>)
+    return prepare_with<A, V, Queue, Launch>(a, a->is_wide(), options);
   else
-    return prepare_with<V, Queue, Launch>(to_host(*a), a->is_wide(), options);
+    return prepare_with<A, V, Queue, Launch>(to_host(*a), a->is_wide(), options);
 }
 
-template <class V, class Queue, class Launch>
-std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& asked) {
+template <class A, class V, class Queue, class Launch>
+std::unique_ptr<prepared_matrix<V>> prepare(const csr<A>& a, const prepare_options& asked) {
   prepare_options options = asked;
   options.on = device_for(Queue::kind, asked, Queue::default_device);
-  if constexpr (is_made_on_device<typename Launch::template placed<V, offset>, Queue, V>)
-    return prepare_placed<V, Queue, Launch>(place_csr(a, options.on, options.wide_offsets), options);
+  if constexpr (converts_on_device<A, V, Queue, Launch>)
+    return prepare_placed<A, V, Queue, Launch>(place_csr(a, options.on, options.wide_offsets), options);
   else
-    return prepare_with<V, Queue, Launch>(a, options.wide_offsets || needs_wide_offsets(a.nnz()), options);
+    return prepare_with<A, V, Queue, Launch>(a, options.wide_offsets || needs_wide_offsets(a.nnz()), options);
 }
 
 template <class Queue, class Launch>
@@ -120,25 +175,35 @@ constexpr kernel_row row(std::string_view name, std::string_view format, bool is
                  is_repeatable,
                  false,
                  summary,
-                 prepare<float, Queue, Launch>,
-                 prepare<double, Queue, Launch>};
-  out.prepare_placed_float = prepare_placed<float, Queue, Launch>;
-  out.prepare_placed_double = prepare_placed<double, Queue, Launch>;
+                 prepare<float, float, Queue, Launch>,
+                 prepare<double, double, Queue, Launch>};
+  out.converts_on_device = converts_on_device<double, double, Queue, Launch>;
+  out.prepare_placed_float = prepare_placed<float, float, Queue, Launch>;
+  out.prepare_placed_double = prepare_placed<double, double, Queue, Launch>;
+  return out;
+}
+
+/// A row that plans think of: repeatable, and in mixed precision too.
+template <class Queue, class Launch>
+constexpr kernel_row candidate(std::string_view name, std::string_view format, std::string_view summary) {
+  kernel_row out = row<Queue, Launch>(name, format, true, summary);
+  out.is_candidate = true;
+  out.prepare_mixed = prepare<float, double, Queue, Launch>;
   return out;
 }
 
 template <class Queue>
 inline constexpr kernel_row csr_rows[] = {
-    row<Queue, csr_scalar_launch>("csr_scalar", "csr", true, "a thread per row"),
-    row<Queue, csr_vector_launch>("csr_vector", "csr", true, "2 to 32 lanes per row, by the mean row length"),
+    candidate<Queue, csr_scalar_launch>("csr_scalar", "csr", "a thread per row"),
+    candidate<Queue, csr_vector_launch>("csr_vector", "csr", "2 to 32 lanes per row, by the mean row length"),
     row<Queue, csr_cached_launch>("csr_cached", "csr", true,
                                   "a thread per row, a window of x in shared memory"),
     row<Queue, csr_light_vector_launch>("csr_light_vector", "csr", true,
                                         "rows handed out while it runs, to 2 to 32 lanes at a time"),
     row<Queue, csr_light_warp_launch>("csr_light_warp", "csr", true,
                                       "rows handed out while it runs, to a warp at a time"),
-    row<Queue, csr_merge_launch>("csr_merge", "csr", true,
-                                 "equal shares of rows and entries per block, long rows cut"),
+    candidate<Queue, csr_merge_launch>("csr_merge", "csr",
+                                       "equal shares of rows and entries per block, long rows cut"),
 };
 
 template <class Queue>
@@ -150,14 +215,20 @@ inline constexpr kernel_row other_rows[] = {
     row<Queue, hyb_launch>("hyb", "hyb", false, "ell, then coo_segmented for the rest of long rows"),
     row<Queue, jds_launch>("jds", "jds", true, "a thread per row, rows sorted by length"),
     row<Queue, tjds_launch>("tjds", "tjds", true, "a thread per row, sorted, diagonal by diagonal"),
-    row<Queue, lanes_packed_launch>("lanes_packed", "lanes", true,
-                                    "a thread per row, a warp per slice, as each slice is held"),
 };
 
 template <class Queue>
 inline constexpr kernel_row sliced_rows[] = {
-    row<Queue, sell_slices_launch>("sell_slices", "sell", true, "a warp per slice of 32 rows, sorted nearby"),
-    row<Queue, bsr_rows_launch>("bsr_rows", "bsr", true, "a warp for each row of 32 interleaved block rows"),
+    candidate<Queue, sell_slices_launch>("sell_slices", "sell", "a warp per slice of 32 rows, sorted nearby"),
+    candidate<Queue, bsr_rows_launch>("bsr_rows", "bsr", "a warp for each row of 32 interleaved block rows"),
+};
+
+template <class Queue>
+inline constexpr kernel_row packed_rows[] = {
+    candidate<Queue, lanes_packed_launch>("lanes_packed", "lanes",
+                                          "a thread per row, a warp per slice, as each slice is held"),
+    candidate<Queue, hubs_slices_launch>("hubs_slices", "hubs",
+                                         "x of the columns used most in shared memory, long rows cut"),
 };
 
 }  // namespace nz::gpu

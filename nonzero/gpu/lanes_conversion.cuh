@@ -81,9 +81,9 @@ __global__ void __launch_bounds__(lanes_window_rows)
 // Good: slices whose diagonals are few.  Bad: others, walked up to four times as far to find that out.
 // Traffic: 24 bytes per entry in double.  Source: ours.
 template <class V, class Offset>
-__global__ void choose_slices_kernel(lanes_source<V, Offset> a, std::uint64_t hash_mask,
-                                     lanes_choice* __restrict__ choice, std::uint64_t* __restrict__ hash,
-                                     index* __restrict__ number) {
+__global__ void choose_lanes_kernel(lanes_source<V, Offset> a, std::uint64_t hash_mask,
+                                    lanes_choice* __restrict__ choice, std::uint64_t* __restrict__ hash,
+                                    index* __restrict__ number) {
   const std::int64_t slice = thread_in_grid() / 32;
   if (slice * 32 >= a.rows) return;  // the whole warp
   walk_watcher<V> ranks, diagonals;
@@ -129,16 +129,17 @@ enum lanes_count : int {
   offset_count,  // / 32
   single_count,  // values / 32, as the next
   full_count,
-  padding_bytes,    // these are wanted for the whole matrix only
-  all_bytes,        // as if no slice shared a pattern
+  value_padding,    // these are wanted for the whole matrix only
+  bytes_unshared,   // as if no slice shared a pattern
   constant_slices,  // that go by diagonals and have one value for each
   constant_steps,
   lanes_counts
 };
 
 /// Of a matrix.
-template <int Counts> struct totals_of { offset of[Counts]; };
-using lanes_totals = totals_of<lanes_counts>;
+struct lanes_totals {
+  offset of[lanes_counts];
+};
 
 /// The numbers of all slices and a 0, kind after kind, so that one sum runs over all of them.
 struct lanes_sums {
@@ -166,15 +167,15 @@ __global__ void count_slices_kernel(index rows, std::int64_t slices, const lanes
   set(offset_count, is_owner ? how.steps * how.width : 0);
   set(single_count, how.values == packed_values::single ? how.steps : 0);
   set(full_count, how.values == packed_values::full ? how.steps : 0);
-  set(padding_bytes, how.padding(places_left < 32 ? places_left : 32) * value);
-  set(all_bytes, how.steps * (static_cast<offset>(sizeof(lanes_step<V>)) + 32 * (value + how.width)));
+  set(value_padding, how.padding(places_left < 32 ? places_left : 32) * value);
+  set(bytes_unshared, how.steps * (static_cast<offset>(sizeof(lanes_step<V>)) + 32 * (value + how.width)));
   set(constant_slices, is_constant ? 1 : 0);
   set(constant_steps, is_constant ? how.steps : 0);
 }
 
 /// One thread for each total.
-template <int Counts>
-__global__ void total_slices_kernel(lanes_sums sums, totals_of<Counts>* __restrict__ totals,
+template <class Totals>
+__global__ void total_slices_kernel(lanes_sums sums, Totals* __restrict__ totals,
                                     unsigned* __restrict__ differing) {
   const int what = threadIdx.x;
   totals->of[what] = sums.at(static_cast<lanes_count>(what), sums.slices);
@@ -255,6 +256,7 @@ __global__ void write_values_kernel(lanes_source<V, Offset> a, const lanes_choic
   }
   bool is_same = p.steps == how.steps && p.width == how.width && p.values == how.values;
   offset k = 0;
+  bool is_single = false;  // as was found before
   const auto check_and_write = [&](const walked_step& now) {
     const lanes_step<V> step = out.steps[p.step + k];
     const V own = now.takes_part ? a.val[now.entry] : V{0};
@@ -263,7 +265,7 @@ __global__ void write_values_kernel(lanes_source<V, Offset> a, const lanes_choic
     if (how.values == packed_values::one)
       is_same = is_same && (!now.takes_part || bits_of_value(step.value) == bits_of_value(own));
     else if (how.values == packed_values::single)
-      out.single_value[(value + k) * 32 + lane] = to_single(own);
+      out.single_value[(value + k) * 32 + lane] = to_single(own, is_single);
     else
       out.full_value[(value + k) * 32 + lane] = own;
     ++k;

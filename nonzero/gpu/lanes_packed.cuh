@@ -4,46 +4,48 @@
 
 #include <nonzero/gpu/placed_lanes.cuh>
 #include <nonzero/gpu/read_once.cuh>
+#include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
-/// What a multiply reads, without x and y: the arrays of lanes<V>.
-template <class V, class Offset> struct lanes_arrays {
+/// What a multiply reads, without x and y: the arrays of lanes<A>.
+template <class A, class Offset> struct lanes_arrays {
   index rows;
   const index *row, *pattern;  // row: null where place p holds row p
   const Offset* value;
   const lanes_pattern* patterns;
-  const lanes_step<V>* steps;
+  const lanes_step<A>* steps;
   const std::uint8_t* offsets;
   const float* single_value;
-  const V* full_value;
+  const A* full_value;
 };
 
 /// The sum of a lane's products over the steps of its slice, whose first place is `first`. offset_of(k) and
 /// value_of(k, step) say what a lane has in a step that it takes part in. A lane that does not multiplies
 /// what it finds and forgets the product: cheaper than a branch.
-template <class V, class OffsetOf, class ValueOf>
-__device__ V sum_of_steps(const lanes_step<V>* __restrict__ step, offset steps, index first,
+template <class A, class V, class OffsetOf, class ValueOf>
+__device__ V sum_of_steps(const lanes_step<A>* __restrict__ step, offset steps, index first,
                           const V* __restrict__ x, OffsetOf offset_of, ValueOf value_of) {
   const int lane = threadIdx.x % 32;
   V sum = 0;
   for (offset k = 0; k < steps; ++k) {
-    const lanes_step<V> now = step[k];
+    const lanes_step<A> now = step[k];
     const bool takes_part = (now.mask >> lane & 1U) != 0;
     const auto from_step = static_cast<index>(offset_of(k));
-    const V with_it = sum + value_of(k, now) * x[takes_part ? first + now.column + from_step : 0];
+    const V with_it =
+        sum + static_cast<V>(value_of(k, now)) * x[takes_part ? first + now.column + from_step : 0];
     sum = takes_part ? with_it : sum;
   }
   return sum;
 }
 
 /// The same for the widths of offsets, of which a slice has one: the branch is one for the whole warp.
-template <class V, class ValueOf>
-__device__ V sum_of_slice(const lanes_pattern& p, const lanes_step<V>* steps, const std::uint8_t* offsets,
+template <class A, class V, class ValueOf>
+__device__ V sum_of_slice(const lanes_pattern& p, const lanes_step<A>* steps, const std::uint8_t* offsets,
                           index first, const V* x, ValueOf value_of) {
   const int lane = threadIdx.x % 32;
-  const lanes_step<V>* step = steps + p.step;
+  const lanes_step<A>* step = steps + p.step;
   const std::uint8_t* mine = offsets + p.offsets * 32 + lane * p.width;
   const auto sum_by = [&](auto offset_of) {
     return sum_of_steps(step, p.steps, first, x, offset_of, value_of);
@@ -55,19 +57,36 @@ __device__ V sum_of_slice(const lanes_pattern& p, const lanes_step<V>* steps, co
   return sum_by([at = reinterpret_cast<const std::uint32_t*>(mine)](offset k) { return at[k * 32]; });
 }
 
+/// The same for how a slice holds its values.
+template <class A, class V, class Offset>
+__device__ V sum_of_any_slice(const lanes_arrays<A, Offset>& a, std::int64_t slice, const V* __restrict__ x) {
+  const lanes_pattern p = a.patterns[a.pattern[slice]];
+  const std::int64_t at = std::int64_t{a.value[slice]} * 32 + threadIdx.x % 32;
+  const auto sum_with = [&](auto value_of) {
+    return sum_of_slice(p, a.steps, a.offsets, static_cast<index>(slice * 32), x, value_of);
+  };
+  if (p.values == packed_values::one)
+    return sum_with([](offset, const lanes_step<A>& step) { return step.value; });
+  if (p.values == packed_values::single)
+    return sum_with(
+        [from = a.single_value + at](offset k, const lanes_step<A>&) { return read_once(from + k * 32); });
+  return sum_with(
+      [from = a.full_value + at](offset k, const lanes_step<A>&) { return read_once(from + k * 32); });
+}
+
 /// Neighbouring slices of the same diagonals and constants: each step is read once for all of them, and their
 /// x is under way together.
-template <int Slices, class V, class Finish>
-__device__ void finish_same_slices(const lanes_pattern& p, const lanes_step<V>* __restrict__ steps,
+template <int Slices, class A, class V, class Finish>
+__device__ void finish_same_slices(const lanes_pattern& p, const lanes_step<A>* __restrict__ steps,
                                    index first, const V* __restrict__ x, Finish finish_place) {
   const int lane = threadIdx.x % 32;
   V sum[Slices] = {};
   for (offset k = p.step; k < p.step + p.steps; ++k) {
-    const lanes_step<V> now = steps[k];
+    const lanes_step<A> now = steps[k];
     const bool takes_part = (now.mask >> lane & 1U) != 0;
     const index column = takes_part ? first + now.column + lane : 0;
     for (int s = 0; s < Slices; ++s) {
-      const V with_it = sum[s] + now.value * x[takes_part ? column + s * 32 : 0];
+      const V with_it = sum[s] + static_cast<V>(now.value) * x[takes_part ? column + s * 32 : 0];
       sum[s] = takes_part ? with_it : sum[s];
     }
   }
@@ -82,67 +101,63 @@ __device__ void finish_same_slices(const lanes_pattern& p, const lanes_step<V>* 
 // alone); columns and values that have nothing in common: 12 bytes per entry, as in CSR, and padding.
 // Traffic: x, y and 4 bytes per 32 rows (stencils) to 12.5 bytes per entry in double, plus the gather of x.
 // Source: Kreutzer et al. 2014 (SELL-C-sigma); the patterns and the exact encodings are ours.
-template <int Slices, class V, class Offset, class Epilogue>
-__global__ void lanes_packed_kernel(lanes_arrays<V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
+template <int Slices, class A, class V, class Offset, class Epilogue>
+__global__ void lanes_packed_kernel(lanes_arrays<A, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                                     Epilogue finish) {
   const std::int64_t begin = thread_in_grid() / 32 * Slices, slices = (std::int64_t{a.rows} + 31) / 32;
-  if (begin >= slices) return;  // the whole warp
   const int lane = threadIdx.x % 32;
+  row_finisher<Epilogue> finish_row(finish, y);
   const auto finish_place = [&](std::int64_t place, V sum) {
-    if (place < a.rows) finish(sum, y[a.row == nullptr ? place : a.row[place]]);
+    if (place < a.rows) finish_row(sum, a.row == nullptr ? place : a.row[place]);
   };
-  if (Slices > 1 && begin + Slices <= slices) {
+  bool are_same = Slices > 1 && begin + Slices <= slices;
+  if (are_same) {
     const index pattern = a.pattern[begin];
-    bool are_same = true;
     for (int s = 1; s < Slices; ++s) are_same = are_same && a.pattern[begin + s] == pattern;
     const lanes_pattern p = a.patterns[pattern];
-    if (are_same && p.width == 0 && p.values == packed_values::one)
-      return finish_same_slices<Slices>(p, a.steps, static_cast<index>(begin * 32), x, finish_place);
+    are_same = are_same && p.width == 0 && p.values == packed_values::one;
+    if (are_same) finish_same_slices<Slices>(p, a.steps, static_cast<index>(begin * 32), x, finish_place);
   }
-  const std::int64_t end = begin + Slices < slices ? begin + Slices : slices;
-  for (std::int64_t s = begin; s < end; ++s) {
-    const lanes_pattern p = a.patterns[a.pattern[s]];
-    const std::int64_t at = std::int64_t{a.value[s]} * 32 + lane;
-    const auto sum_with = [&](auto value_of) {
-      return sum_of_slice(p, a.steps, a.offsets, static_cast<index>(s * 32), x, value_of);
-    };
-    V sum;
-    if (p.values == packed_values::one)
-      sum = sum_with([](offset, const lanes_step<V>& step) { return step.value; });
-    else if (p.values == packed_values::single)
-      sum = sum_with([from = a.single_value + at](offset k, const lanes_step<V>&) {
-        return static_cast<V>(read_once(from + k * 32));
-      });
-    else
-      sum = sum_with(
-          [from = a.full_value + at](offset k, const lanes_step<V>&) { return read_once(from + k * 32); });
-    finish_place(s * 32 + lane, sum);
-  }
+  const std::int64_t end = are_same ? begin : begin + Slices < slices ? begin + Slices : slices;
+  for (std::int64_t s = begin; s < end; ++s) finish_place(s * 32 + lane, sum_of_any_slice(a, s, x));
+  finish_row.leave_sums();
 }
 
 struct lanes_packed_launch {
-  template <class V, class Offset> using placed = placed_lanes<V, Offset>;
+  template <class A, class Offset, class V = A> using placed = placed_lanes<A, Offset>;
 
-  template <class Queue, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const placed_lanes<V, Offset>& a, const V* x, V* y, Epilogue finish) {
-    const std::int64_t slices = (std::int64_t{a.rows} + 31) / 32;
-    const lanes_arrays<V, Offset> arrays{a.rows,           a.row.data(),          a.pattern.data(),
+  template <class Queue, class A, class Offset>
+  static std::int64_t blocks(const Queue& queue, const placed_lanes<A, Offset>& a) {
+    const std::int64_t each = slices_per_warp(queue, a);
+    return blocks_for((slices_of(a) + each - 1) / each * 32);
+  }
+
+  template <class Queue, class A, class V, class Offset, class Epilogue>
+  static void multiply(Queue& queue, const placed_lanes<A, Offset>& a, const V* x, V* y, Epilogue finish) {
+    const lanes_arrays<A, Offset> arrays{a.rows,           a.row.data(),          a.pattern.data(),
                                          a.value.data(),   a.patterns.data(),     a.steps.data(),
                                          a.offsets.data(), a.single_value.data(), a.full_value.data()};
-    const auto launch = [&](auto slices_per_warp) {
-      constexpr int each = decltype(slices_per_warp)::value;
-      queue.launch("lanes_packed", blocks_for((slices + each - 1) / each * 32), threads_per_block,
-                   lanes_packed_kernel<each, V, Offset, Epilogue>, arrays, x, y, finish);
+    const auto launch = [&](auto kernel) {
+      queue.launch("lanes_packed", blocks(queue, a), threads_per_block, kernel, arrays, x, y, finish);
     };
-    // Several slices for a warp where most share their steps, while all warps that fit still have some. On an
-    // H200, four are best for up to 7 steps, two for 27.
-    const std::int64_t per_warp = slices / (queue.resident_threads() / 32);
-    if (2 * a.of_constants < slices || per_warp < 2)
-      launch(std::integral_constant<int, 1>{});
-    else if (per_warp < 4 || a.their_steps > 16 * a.of_constants)
-      launch(std::integral_constant<int, 2>{});
-    else
-      launch(std::integral_constant<int, 4>{});
+    const int each = slices_per_warp(queue, a);
+    if (each == 1) launch(lanes_packed_kernel<1, A, V, Offset, Epilogue>);
+    if (each == 2) launch(lanes_packed_kernel<2, A, V, Offset, Epilogue>);
+    if (each == 4) launch(lanes_packed_kernel<4, A, V, Offset, Epilogue>);
+  }
+
+ private:
+  template <class A, class Offset> static std::int64_t slices_of(const placed_lanes<A, Offset>& a) {
+    return (std::int64_t{a.rows} + 31) / 32;
+  }
+
+  /// Several where most share their steps, while all warps that fit still have some. On an H200, four are
+  /// best for up to 7 steps, two for 27.
+  template <class Queue, class A, class Offset>
+  static int slices_per_warp(const Queue& queue, const placed_lanes<A, Offset>& a) {
+    const std::int64_t slices = slices_of(a), per_warp = slices / (queue.resident_threads() / 32);
+    if (2 * a.of_constants < slices || per_warp < 2) return 1;
+    return per_warp < 4 || a.their_steps > 16 * a.of_constants ? 2 : 4;
   }
 };
 

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
 #include <nonzero/formats/lanes_choice.hpp>
 #include <nonzero/gpu/threads.cuh>
+#include <nonzero/gpu/value_bits.cuh>
 
 // How a warp walks a slice of 32 rows on the way from CSR to lanes, a row for each lane, and what it learns.
 // Step by step it finds what formats/lanes_slice.cpp finds on the host.
@@ -49,7 +49,7 @@ template <class T> __device__ T greatest_of_warp(T mine) {
   }
   return mine;
 }
-__device__ inline std::uint64_t sum_of_warp(std::uint64_t mine) {
+__device__ inline std::uint64_t added_over_warp(std::uint64_t mine) {
   for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(full_warp, mine, distance);
   return mine;
 }
@@ -108,49 +108,18 @@ __device__ void walk_as_chosen(const lanes_source<V, Offset>& a, std::int64_t sl
     walk_ranks(a, slice, visit);
 }
 
-__device__ inline std::uint32_t bits_of_value(float value) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-__device__ inline std::uint64_t bits_of_value(double value) {
-  std::uint64_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-
-/// In single precision, the bits kept of a NaN too, of which a card's own conversion makes another.
-__device__ inline float to_single(double value) {
-  if (value == value) return static_cast<float>(value);
-  const std::uint64_t bits = bits_of_value(value);
-  const auto kept = static_cast<std::uint32_t>(bits >> 32 & 0x80000000U) | 0x7f800000U |
-                    static_cast<std::uint32_t>(bits >> 29 & 0x7fffffU);
-  float out;
-  std::memcpy(&out, &kept, sizeof(out));
-  return out;
-}
-__device__ inline float to_single(float value) { return value; }
-
-/// Whether the host's conversion to single precision and back gives the same bits: a processor makes NaNs
-/// quiet.
-__device__ inline bool is_single(double value) {
-  constexpr std::uint64_t quiet = std::uint64_t{1} << 51, dropped = (std::uint64_t{1} << 29) - 1;
-  const std::uint64_t bits = bits_of_value(value);
-  if (value != value) return (bits & quiet) != 0 && (bits & dropped) == 0;
-  return bits_of_value(static_cast<double>(static_cast<float>(value))) == bits;
-}
-__device__ inline bool is_single(float) { return true; }
-
 /// Sees the steps of a walk go by.
 template <class V> class walk_watcher {
  public:
   __device__ void see(const walked_step& now, const V* __restrict__ val) {
     const V value = now.takes_part ? val[now.entry] : V{0};
-    const auto bits = bits_of_value(value);
-    const auto first = __shfl_sync(full_warp, bits, __ffs(static_cast<int>(now.mask)) - 1);
+    const unsigned long long bits = bits_of_value(value);
+    const unsigned long long first = __shfl_sync(full_warp, bits, __ffs(static_cast<int>(now.mask)) - 1);
     if (now.takes_part) {
+      bool is_single = false;
+      to_single(value, is_single);
       are_one_ = are_one_ && bits == first;
-      are_single_ = are_single_ && is_single(value);
+      are_single_ = are_single_ && is_single;
       offsets_ = mixed_hash(offsets_, now.from_column);
     }
     ++steps_;
@@ -168,7 +137,7 @@ template <class V> class walk_watcher {
   /// Of all that the slice's pattern is to hold. The whole warp asks.
   __device__ std::uint64_t hash(const lanes_choice& how) const {
     const auto held = static_cast<std::uint64_t>(how.values) << 8 | how.width;
-    const std::uint64_t of_columns = mixed_hash(mixed_hash(columns_, sum_of_warp(offsets_)), held);
+    const std::uint64_t of_columns = mixed_hash(mixed_hash(columns_, added_over_warp(offsets_)), held);
     return how.values == packed_values::one ? mixed_hash(of_columns, values_) : of_columns;
   }
 

@@ -1,14 +1,92 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
+#include <nonzero/gpu/fill_blocks.cuh>
+#include <nonzero/gpu/find_blocks.cuh>
 #include <nonzero/gpu/interleaved_blocks_internal.hpp>
 #include <nonzero/gpu/placed_slices.cuh>
+#include <nonzero/gpu/scale.cuh>
 
-// Blocks and what is in none of them, as they lie in a device's memory. A: what values are held in.
+// Blocks and what is in none of them, as they lie in a device's memory: what to_bsr and interleave make, made
+// on the device. A: what values are held in.
 namespace nz::gpu {
+
+/// The blocks of a matrix, found and counted.
+template <class Queue, class V, class Offset> struct found_blocks {
+  placed_csr<V, Offset> from;
+  index block_size, block_rows;
+  temporary_of<Queue, Offset> block_begin;  // block_rows+1 long
+  slice_layout<Queue, Offset> layout;       // of block rows
+  temporary_of<Queue, index> rest_before;   // rows+1 long: how many rows before have entries in no block
+  block_counts counts{};
+  index listed = 0, rest_rows = 0;
+  bool are_floats = true;  // whether all values are exact in single precision
+
+  /// Throws `unsupported` where too few entries are in full blocks.
+  found_blocks(Queue& queue, const std::shared_ptr<const device_csr<V>>& a, const prepare_options& options)
+      : from(a),
+        block_size(size_for(queue, from)),
+        block_rows(from.rows / block_size + (from.rows % block_size != 0)),
+        block_begin(queue.template temporary<Offset>(static_cast<std::size_t>(block_rows) + 1)),
+        layout(queue, options.on, block_rows, count(queue)),
+        rest_before(queue.template temporary<index>(static_cast<std::size_t>(from.rows) + 1)) {
+    with_block_size(block_size, [&](auto size) {
+      queue.launch("mark_rest", blocks_for(from.rows + std::int64_t{1}), threads_per_block,
+                   mark_rest_kernel<size.value, Offset>, from.rows, from.row_begin.data(), block_begin.data(),
+                   rest_before.data());
+    });
+    queue.exclusive_sum(rest_before.data(), rest_before.data(), from.rows + std::int64_t{1});
+    Offset blocks = 0, steps = 0;
+    std::tie(blocks, steps, listed, rest_rows) = queue.read(block_begin.data() + block_rows, layout.steps(),
+                                                            layout.listed(), rest_before.data() + from.rows);
+    counts = {from.rows, block_size, from.nnz, blocks, offset{steps} * slice_height};
+    require_blocks(block_size, blocks, from.nnz, bsr_options{}.least_share);
+    if constexpr (sizeof(V) > sizeof(float)) are_floats = look_at_values(queue);
+  }
+
+ private:
+  static index size_for(Queue& queue, const placed_csr<V, Offset>& a) {
+    const index size = find_block_size(queue, a.rows, a.row_begin.data(), a.col.data());
+    if (size == 1) require_blocks(1, 0, a.nnz, bsr_options{}.least_share);
+    return size;
+  }
+
+  /// One thread walks a row of blocks; the rest has a warp for each.
+  Offset longest_row_in_blocks() const {
+    constexpr offset always = 1024, times_mean = 4, most = std::numeric_limits<Offset>::max();
+    return static_cast<Offset>(
+        std::min(most, std::max(always, times_mean * from.nnz / std::max(from.rows, 1))));
+  }
+
+  const Offset* count(Queue& queue) {
+    with_block_size(block_size, [&](auto size) {
+      queue.launch("count_blocks", blocks_for((block_rows + std::int64_t{1}) * 32), threads_per_block,
+                   count_blocks_kernel<size.value, Offset>, from.rows, block_rows, longest_row_in_blocks(),
+                   from.row_begin.data(), from.col.data(), block_begin.data());
+    });
+    queue.exclusive_sum(block_begin.data(), block_begin.data(), block_rows + std::int64_t{1});
+    return block_begin.data();
+  }
+
+  bool look_at_values(Queue& queue) const {
+    const std::int64_t blocks = queue.resident_threads() / threads_per_block,
+                       warps = blocks * (threads_per_block / 32);
+    auto inexact = queue.template temporary<std::int32_t>(static_cast<std::size_t>(warps));
+    auto any_inexact = queue.template temporary<std::int32_t>(1);
+    queue.launch("find_inexact", blocks, threads_per_block, find_inexact_kernel<V>, from.nnz, from.val.data(),
+                 inexact.data());
+    queue.largest(inexact.data(), any_inexact.data(), warps);
+    return queue.read(any_inexact.data()) == 0;
+  }
+};
 
 /// The rows that have entries outside of blocks, and those entries.
 template <class A, class Offset> struct placed_rest {
@@ -17,19 +95,12 @@ template <class A, class Offset> struct placed_rest {
   vector<index> col;
   vector<A> val;
 
-  placed_rest(const csr<A>& a, const prepare_options& options)
-      : col(place(options.on, a.col)), val(place(options.on, a.val)) {
-    array<index> rows;
-    array<Offset> begin;
-    for (index i = 0; i < a.rows; ++i) {
-      if (a.row_length(i) == 0) continue;
-      rows.push_back(i);
-      begin.push_back(static_cast<Offset>(a.row_begin[i]));
-    }
-    begin.push_back(static_cast<Offset>(a.nnz()));
-    row = place(options.on, rows);
-    row_begin = place(options.on, begin);
-  }
+  placed_rest() = default;
+  placed_rest(const std::shared_ptr<device>& on, index rows, offset nnz)
+      : row(on, static_cast<std::size_t>(rows)),
+        row_begin(on, static_cast<std::size_t>(rows) + 1),
+        col(on, static_cast<std::size_t>(nnz)),
+        val(on, static_cast<std::size_t>(nnz)) {}
   index rows() const { return static_cast<index>(row.size()); }
   offset nnz() const { return static_cast<offset>(val.size()); }
   std::uint64_t bytes() const { return row.bytes() + row_begin.bytes() + col.bytes() + val.bytes(); }
@@ -44,63 +115,85 @@ template <class A, class Offset> struct placed_blocks {
   placed_rest<A, Offset> rest;
   std::uint64_t padding_bytes;
 
-  placed_blocks(const bsr<A>& a, const interleaved_blocks<A>& blocks, const prepare_options& options)
-      : rows(a.rows),
-        block_rows(a.block_rows()),
-        block_size(a.block_size),
-        block_row(rows_of_slices(blocks.block_row), options),
-        slice_begin(place_steps<Offset>(options.on, blocks.slice_begin)),
-        block_col(place(options.on, blocks.block_col)),
-        val(place(options.on, blocks.val)),
-        rest(a.rest, options),
-        padding_bytes(padding_of_blocks(a, blocks.block_col)) {}
-  placed_blocks(const bsr<A>& a, const prepare_options& options)
-      : placed_blocks(a, interleave(a, options.budget), options) {}
+  /// Throws `unsupported` where padding would break the budget.
+  template <class Queue, class V>
+  placed_blocks(Queue& queue, found_blocks<Queue, V, Offset>& found, const prepare_options& options)
+      : rows(found.from.rows),
+        block_rows(found.block_rows),
+        block_size(found.block_size),
+        padding_bytes(padding_of_blocks<A>(found.counts)) {
+    require_blocks_within_budget<A>(found.counts, options.budget);
+    const auto places = static_cast<std::size_t>(found.counts.places);
+    block_row = placed_slice_rows(options.on, found.layout.slices, found.listed);
+    block_col = vector<index>(options.on, places);
+    val = vector<A>(options.on, places * static_cast<std::size_t>(block_size * block_size));
+    rest = placed_rest<A, Offset>(options.on, found.rest_rows, found.counts.in_rest());
+    slice_begin = std::move(found.layout.slice_begin);
+    with_block_size(block_size, [&](auto size) { fill<size.value>(queue, found); });
+  }
   footprint storage() const {
     return {block_row.bytes() + slice_begin.bytes() + block_col.bytes() + val.bytes() + rest.bytes(),
             padding_bytes};
   }
+
+ private:
+  template <int Size, class Queue, class V> void fill(Queue& queue, found_blocks<Queue, V, Offset>& found) {
+    const placed_csr<V, Offset>& from = found.from;
+    const std::int64_t warps = found.layout.slices * slice_height * Size;
+    const block_arrays<A, Offset> to{found.block_begin.data(), slice_begin.data(),
+                                     block_col.data(),         val.data(),
+                                     rest.col.data(),          rest.val.data()};
+    queue.launch("bsr_rows (convert)", blocks_for(warps * 32), threads_per_block,
+                 fill_blocks_kernel<Size, A, V, Offset>, rows, block_rows, block_row.lists(found.layout),
+                 from.row_begin.data(), from.col.data(), from.val.data(), to);
+    queue.launch("list_rest", blocks_for(rows + std::int64_t{1}), threads_per_block,
+                 list_rest_kernel<Size, Offset>, rows, rest.nnz(), from.row_begin.data(),
+                 found.block_begin.data(), found.rest_before.data(), rest.row.data(), rest.row_begin.data());
+  }
 };
 
-/// Values that are all exact in single precision are held so.
-template <class V, class Offset> struct placed_bsr {
+/// Values that are all exact in single precision are held so. A: what they are given in; V: what x and y are
+/// in.
+template <class A, class Offset, class V = A> struct placed_bsr {
   using floats = placed_blocks<float, Offset>;
   using either = std::variant<floats, placed_blocks<double, Offset>>;
 
   index rows, cols;
-  std::conditional_t<std::is_same_v<V, float>, std::variant<floats>, either> blocks;
+  std::conditional_t<std::is_same_v<A, float>, std::variant<floats>, either> blocks;
   mutable vector<V> rest_sums;  // rows long where there is a rest: of a multiply under way; 0 for other rows
 
-  placed_bsr(const csr<V>& a, const prepare_options& options)
-      : rows(a.rows), cols(a.cols), blocks(convert(a, options)) {
+  template <class Queue>
+  placed_bsr(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
+      : rows(a->rows), cols(a->cols), blocks(convert(queue, a, options)) {
     const bool has_rest = std::visit([](const auto& b) { return b.rest.nnz() > 0; }, blocks);
-    if (has_rest) rest_sums = place(options.on, array<V>(static_cast<std::size_t>(rows), V{0}));
+    if (!has_rest) return;
+    rest_sums = vector<V>(options.on, static_cast<std::size_t>(rows));
+    queue.launch("zeros", blocks_for(rows), threads_per_block, scale_kernel<V>, rows, V{0}, rest_sums.data());
   }
   footprint storage() const {
     footprint size = std::visit([](const auto& b) { return b.storage(); }, blocks);
     size.bytes += rest_sums.bytes();
     return size;
   }
-
- private:
-  static decltype(blocks) convert(const csr<V>& a, const prepare_options& options) {
-    constexpr std::int64_t block_rows_per_task = 4096;
-    bsr_options how;
-    how.longest_row = longest_row_in_blocks(a);
-    how.run = [](index block_rows, const auto& body) {
-      parallel_ranges(block_rows, block_rows_per_task, 0, [&](std::int64_t begin, std::int64_t end) {
-        body(static_cast<index>(begin), static_cast<index>(end));
-      });
-    };
-    if constexpr (std::is_same_v<V, double>)
-      if (const auto narrow = to_bsr_of_floats(a, how)) return floats(*narrow, options);
-    return placed_blocks<V, Offset>(to_bsr(a, how), options);
+  std::string encodings() const {
+    return std::visit(
+        [](const auto& b) {
+          const bool is_narrow = sizeof(V) > b.val.bytes() / std::max<std::size_t>(b.val.size(), 1);
+          const std::string size = std::to_string(b.block_size);
+          return "blocks of " + size + " x " + size + (is_narrow ? ", values in single precision" : "") +
+                 ", " + std::to_string(b.rest.nnz()) + " entries in none";
+        },
+        blocks);
   }
 
-  /// One thread walks a row of blocks; the rest has a warp for each.
-  static offset longest_row_in_blocks(const csr<V>& a) {
-    constexpr offset always = 1024, times_mean = 4;
-    return std::max(always, times_mean * a.nnz() / std::max(a.rows, 1));
+ private:
+  template <class Queue>
+  static decltype(blocks) convert(Queue& queue, const std::shared_ptr<const device_csr<A>>& a,
+                                  const prepare_options& options) {
+    found_blocks<Queue, A, Offset> found(queue, a, options);
+    if constexpr (std::is_same_v<A, double>)
+      if (!found.are_floats) return placed_blocks<double, Offset>(queue, found, options);
+    return floats(queue, found, options);
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include <nonzero/core/threads.hpp>
 #include <nonzero/gpu/lanes_conversion.cuh>
@@ -60,6 +62,12 @@ template <class V, class Offset> struct placed_lanes {
                 offsets.bytes() + single_value.bytes() + full_value.bytes(),
             padding};
   }
+  std::string encodings() const {
+    return std::to_string(of_constants) + " of " + std::to_string(pattern.size()) +
+           " slices are diagonals of constants; the others have " + format_bytes(offsets.bytes()) +
+           " of columns, " + format_bytes(single_value.bytes()) + " of values in single precision and " +
+           format_bytes(full_value.bytes()) + " of values as they are";
+  }
 
  private:
   std::int64_t slices() const { return (std::int64_t{rows} + 31) / 32; }
@@ -80,7 +88,7 @@ template <class V, class Offset> struct placed_lanes {
     queue.launch("count_slices", blocks_for(slices() + 1), threads_per_block, count_slices_kernel<V>, rows,
                  slices(), choice.data(), owner.data(), sums.data());
     queue.exclusive_sum(sums.data(), sums.data(), lanes_counts * (slices() + 1));
-    queue.launch("total_slices", 1, lanes_counts, total_slices_kernel<lanes_counts>, before, totals.data(),
+    queue.launch("total_slices", 1, lanes_counts, total_slices_kernel<lanes_totals>, before, totals.data(),
                  differing.data());
     allocate(queue.read(totals.data()), a.nnz, options);
     const lanes_targets<V, Offset> to{pattern.data(), value.data(),        patterns.data(),  steps.data(),
@@ -120,8 +128,8 @@ template <class V, class Offset> struct placed_lanes {
     auto sorted_hash = queue.template temporary<std::uint64_t>(count);
     auto number = queue.template temporary<index>(count);
     auto sorted_number = queue.template temporary<index>(count);
-    queue.launch("choose_slices", blocks_for(slices() * 32), threads_per_block,
-                 choose_slices_kernel<V, Offset>, from, hash_mask, choice, hash.data(), number.data());
+    queue.launch("choose_lanes", blocks_for(slices() * 32), threads_per_block, choose_lanes_kernel<V, Offset>,
+                 from, hash_mask, choice, hash.data(), number.data());
     queue.sort_pairs(hash.data(), sorted_hash.data(), number.data(), sorted_number.data(), slices());
     queue.launch("find_owners", blocks_for(slices()), threads_per_block, find_owners_kernel<std::uint64_t>,
                  slices(), sorted_hash.data(), sorted_number.data(), owner);
@@ -132,8 +140,8 @@ template <class V, class Offset> struct placed_lanes {
     const auto of = [&](lanes_count what) { return static_cast<std::uint64_t>(total.of[what]); };
     const auto entries = static_cast<std::uint64_t>(nnz), ends = static_cast<std::uint64_t>(rows) + 1;
     const footprint csr{entries * (sizeof(index) + sizeof(V)) + ends * sizeof(offset), 0};
-    require_within_budget("lanes", {of(all_bytes), of(padding_bytes)}, csr, options.budget);
-    padding = of(padding_bytes);
+    require_within_budget("lanes", {of(bytes_unshared), of(value_padding)}, csr, options.budget);
+    padding = of(value_padding);
     of_constants = total.of[constant_slices];
     their_steps = total.of[constant_steps];
     pattern = vector<index>(options.on, static_cast<std::size_t>(slices()));

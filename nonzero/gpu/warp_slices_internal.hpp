@@ -9,6 +9,8 @@
 namespace nz::gpu {
 
 constexpr index slice_height = 32;  // the lanes of a warp
+/// Rows that are sorted together. A multiple of the height: no slice but the last has places without a row.
+constexpr index rows_per_window = 1024;
 
 /// The budget, but enough for the places without a row in the one slice of a small matrix.
 inline padding_budget for_slices(padding_budget budget, footprint csr) {
@@ -19,8 +21,6 @@ inline padding_budget for_slices(padding_budget budget, footprint csr) {
 /// SELL in slices for warps, converted by all threads. Throws `unsupported` where padding would break the
 /// budget.
 template <class V> sell<V> to_warp_slices(const csr<V>& a, padding_budget budget) {
-  // A multiple of the height: no slice but the last has places without a row.
-  constexpr index rows_per_window = 1024;
   constexpr index windows_per_task = 16;
   array<index> window_begin{0};
   while (window_begin.back() < a.rows)
@@ -34,6 +34,20 @@ template <class V> sell<V> to_warp_slices(const csr<V>& a, padding_budget budget
       a,
       {.height = slice_height, .window_begin = std::move(window_begin), .for_each_window = for_each_window},
       for_slices(budget, footprint_of(a)));
+}
+
+/// Refuses, as to_warp_slices does, slices of so many places for a matrix.
+template <class V>
+void require_slices_within_budget(index rows, offset nnz, offset places, padding_budget budget) {
+  constexpr std::uint64_t entry = sizeof(index) + sizeof(V);
+  const auto count = [](offset n) { return static_cast<std::uint64_t>(n); };
+  const offset windows = (offset{rows} + rows_per_window - 1) / rows_per_window,
+               slices = (offset{rows} + slice_height - 1) / slice_height;
+  const footprint csr{count(rows + offset{1}) * sizeof(offset) + count(nnz) * entry, 0};
+  const footprint sliced{
+      count(places) * entry + count(windows + 1 + rows) * sizeof(index) + count(slices + 1) * sizeof(offset),
+      count(places - nnz) * entry};
+  require_within_budget("sell", sliced, csr, for_slices(budget, csr));
 }
 
 /// Which rows the slices hold, for 4 bytes per slice where these are neighbours, as in most slices of a

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <type_traits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,6 +16,7 @@
 #include <nonzero/cpu/kernels.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/plan/choices_internal.hpp>
+#include <nonzero/plan/kernels.hpp>
 
 namespace nz {
 namespace {
@@ -45,27 +45,6 @@ class hash {
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-/// Shape, and a sample of the row lengths, columns and values.
-template <class V> std::uint64_t fingerprint(const csr<V>& a) {
-  using bits = std::conditional_t<sizeof(V) == 8, std::uint64_t, std::uint32_t>;
-  constexpr offset samples = 512;
-  hash out;
-  out.add(sizeof(V));
-  out.add(static_cast<std::uint64_t>(a.rows));
-  out.add(static_cast<std::uint64_t>(a.cols));
-  out.add(static_cast<std::uint64_t>(a.nnz()));
-  for (offset s = 0; s < samples && a.nnz() > 0; ++s) {
-    // Even distances would meet the same place of every row in a regular matrix.
-    const offset wobble = s * s % 97;
-    const offset k = (a.nnz() / samples * s + wobble) % a.nnz();
-    const offset row = (offset{a.rows} * s / samples + wobble) % a.rows;
-    out.add(static_cast<std::uint64_t>(a.col[k]));
-    out.add(std::bit_cast<bits>(a.val[k]));
-    out.add(static_cast<std::uint64_t>(a.row_begin[row]));
-  }
-  return out.value();
-}
-
 /// What Linux says of the processor: its name, or on ARM the numbers that stand for it. Empty where it says
 /// nothing.
 std::string processor() {
@@ -75,18 +54,6 @@ std::string processor() {
     for (const char* field : {"model name", "CPU implementer", "CPU part", "CPU variant"})
       if (line.starts_with(field)) out += line.substr(std::min(line.find(':') + 1, line.size()));
   return out;
-}
-
-/// A new version or a new kernel may choose otherwise.
-std::uint64_t machine_hash(std::string_view simd) {
-  hash out;
-  out.add(processor());
-  out.add(static_cast<std::uint64_t>(thread_count(0)));
-  out.add(cpu_device()->cache_bytes());
-  out.add(simd.empty() ? simd_targets().front() : simd);
-  out.add(NONZERO_VERSION);
-  for (const kernel_row& kernel : cpu_kernels()) out.add(kernel.name);
-  return out.value();
 }
 
 parse_error not_choices(const std::string& file, std::string_view why) {
@@ -136,16 +103,44 @@ class replacement {
 
 }  // namespace
 
-template <class V>
-std::string choice_key(const csr<V>& a, const plan_options& options, double memory_budget) {
-  hash terms;
+// A new version or a new kernel may choose otherwise.
+
+std::uint64_t machine_hash(std::string_view simd) {
+  hash out;
+  out.add(processor());
+  out.add(static_cast<std::uint64_t>(thread_count(0)));
+  out.add(cpu_device()->cache_bytes());
+  out.add(simd.empty() ? simd_targets().front() : simd);
+  out.add(NONZERO_VERSION);
+  for (const kernel_row& kernel : cpu_kernels()) out.add(kernel.name);
+  return out.value();
+}
+
+std::uint64_t machine_hash(const device& on) {
+  hash out;
+  out.add(name_of(on.kind()));
+  out.add(on.description());
+  out.add(NONZERO_VERSION);
+  for (const kernel_row& kernel : kernels())
+    if (kernel.runs_on == on.kind()) out.add(kernel.name);
+  return out.value();
+}
+
+std::string choice_key(std::span<const std::uint64_t> fingerprint, std::size_t value_bytes,
+                       std::uint64_t machine, const plan_options& options, const plan_report& report) {
+  hash matrix, terms;
+  matrix.add(value_bytes);
+  matrix.add(static_cast<std::uint64_t>(report.rows));
+  matrix.add(static_cast<std::uint64_t>(report.cols));
+  matrix.add(static_cast<std::uint64_t>(report.entries));
+  for (const std::uint64_t word : fingerprint) matrix.add(word);
   // A choice for 200 multiplies does for 300, and one for 1.15 times CSR's memory for 1.2.
   terms.add(
       static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(options.expected_multiplies))));
-  const double times_csr = memory_budget / static_cast<double>(footprint_of(a).bytes);
+  const double times_csr = report.memory_budget / static_cast<double>(report.csr_bytes);
   terms.add(static_cast<std::uint64_t>(std::clamp(times_csr, 0.0, 100.0) * 10));
   terms.add(std::uint64_t{options.deterministic} << 1 | std::uint64_t{options.may_reorder});
-  return fmt::format("{:016x}-{:016x}-{:016x}", fingerprint(a), machine_hash(options.simd), terms.value());
+  return fmt::format("{:016x}-{:016x}-{:016x}", matrix.value(), machine, terms.value());
 }
 
 std::optional<remembered_choice> recall_choice(const std::string& file, const std::string& key) {
@@ -176,8 +171,5 @@ void remember_choice(const std::string& file, const std::string& key, const plan
 std::string machine_text(std::string_view simd) {
   return fmt::format("{}, {}", cpu_device()->description(), simd.empty() ? simd_targets().front() : simd);
 }
-
-template std::string choice_key(const csr<float>&, const plan_options&, double);
-template std::string choice_key(const csr<double>&, const plan_options&, double);
 
 }  // namespace nz

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <nonzero/plan/plan.hpp>
@@ -15,8 +17,12 @@ struct remembered_choice {
   bool is_reordered = false;
 };
 
-/// What the choice depends on, as a key in the file.
-template <class V> std::string choice_key(const csr<V>& a, const plan_options& options, double memory_budget);
+/// What the choice depends on, as a key in the file: the matrix, of which formats/fingerprint.hpp has a
+/// sample, the machine, and the terms.
+std::string choice_key(std::span<const std::uint64_t> fingerprint, std::size_t value_bytes,
+                       std::uint64_t machine, const plan_options& options, const plan_report& report);
+std::uint64_t machine_hash(std::string_view simd);  // this CPU
+std::uint64_t machine_hash(const device& on);
 
 /// The choice of that key; none where there is none, or no file. Throws `parse_error` where the file holds
 /// something else.

@@ -11,68 +11,71 @@
 
 namespace nz {
 
-/// The kernel that everything is compared with, and that a plan falls back on: it needs no conversion.
-constexpr std::string_view fallback_kernel = "csr_balanced";
+/// What is predicted may be off: a conversion is tried where it seems to pay within this share of the
+/// multiplies to come.
+constexpr double paying_share = 0.5;
 
 /// What a contest is about.
 struct contest_terms {
   double memory_budget = std::numeric_limits<double>::infinity();  // bytes
   std::int64_t multiplies = 200;                                   // to come
   bool deterministic = true;
-  std::string_view simd = {};
+  int most_conversions = 3;
 };
 
-/// Finds the kernel that multiplies this matrix in the least time, conversion counted. Every kernel of the
-/// CPU's table converts a sample of the rows, which says what it would take for the whole; those that could
-/// win convert all of it and are timed in turns with csr_balanced.
+/// Finds the kernel that multiplies a matrix in the least time, conversion counted: the rules, which are the
+/// same wherever it runs. The base needs no conversion. Others are predicted; those that could win convert
+/// the matrix and are timed against the base. How is for the CPU's and the GPU's contest to say.
 template <class V> class contest {
  public:
-  /// Times csr_balanced, which borrows `a`.
-  contest(const csr<V>& a, const contest_terms& terms);
-
-  double bytes_per_second() const { return bytes_per_second_; }
-  double csr_seconds() const { return csr_seconds_; }
-  double waiting_seconds() const { return waiting_seconds_; }
-  /// What reading all that a multiply by csr_balanced needs would take, were it in order.
-  double reading_seconds() const;
-  double time(const prepared_matrix<V>& ready) const { return time_multiply(ready, y_.size()); }
+  virtual ~contest() = default;
+  contest(const contest&) = delete;
+  contest& operator=(const contest&) = delete;
 
   struct outcome {
-    std::unique_ptr<prepared_matrix<V>> ready;  // none: csr_balanced
+    std::unique_ptr<prepared_matrix<V>> ready;  // none: the base
     double seconds = 0;                         // of a multiply
   };
   /// Throws `unsupported` where nothing fits the memory budget.
   outcome run();
-  /// csr_balanced first, then in the order of the table.
+  /// The base first.
   const std::vector<plan_candidate>& candidates() const { return candidates_; }
+  const std::string& base_kernel() const { return base_kernel_; }
+  /// A multiply by the base.
+  double base_seconds() const { return base_seconds_; }
+
+ protected:
+  /// `csr_bytes` is what CSR takes.
+  contest(const contest_terms& terms, double csr_bytes) : terms_(terms), csr_bytes_(csr_bytes) {}
+  /// The first candidate. Others are not added before.
+  void set_base(std::string_view kernel, double seconds, double bytes);
+  bool does_base_fit() const { return base_bytes_ <= terms_.memory_budget; }
+  padding_budget budget() const { return {terms_.memory_budget / csr_bytes_}; }
+  /// A candidate that is ruled out where the terms do not allow it.
+  plan_candidate& add_candidate(const kernel_row& kernel);
+
+  contest_terms terms_;
+  double csr_bytes_;
+  std::vector<plan_candidate> candidates_;
 
  private:
-  struct forecast {
-    double bytes = 0, seconds = 0, conversion = 0;  // of the whole matrix
-  };
-  forecast foresee(const kernel_row& kernel) const;
-  double time_multiply(const prepared_matrix<V>& ready, std::size_t rows) const;
-  double time_sample(const kernel_row& kernel, const prepared_matrix<V>& ready) const;
-  void predict(const kernel_row& kernel);
-  forecast foresee_triangle(const kernel_row& kernel) const;
-  void predict_all();
+  /// Adds the other candidates: each has all that is predicted, or a verdict.
+  virtual void predict_all() = 0;
+  /// Throws `unsupported`, or what says that there is no memory.
+  virtual std::unique_ptr<prepared_matrix<V>> convert_for(std::string_view kernel) = 0;
+  virtual double time(const prepared_matrix<V>& ready) = 0;
+  virtual double time_base() = 0;
+
   bool could_win(plan_candidate& candidate) const;
   void convert(plan_candidate& candidate);
-  std::unique_ptr<prepared_matrix<V>> prepare(plan_candidate& candidate) const;
-  double time_against_csr(const prepared_matrix<V>& ready);
+  void convert_best();
+  std::unique_ptr<prepared_matrix<V>> prepare(plan_candidate& candidate);
+  double time_against_base(const prepared_matrix<V>& ready);
   void settle();
   double total(const plan_candidate& c) const;
 
-  const csr<V>& a_;
-  contest_terms terms_;
-  double csr_bytes_;
-  array<V> x_;
-  mutable array<V> y_;
-  std::unique_ptr<prepared_matrix<V>> csr_;
-  csr<V> sample_;
-  double scale_ = 1;  // the matrix against the sample
-  double bytes_per_second_ = 0, csr_seconds_ = 0, waiting_seconds_ = 0;
-  std::vector<plan_candidate> candidates_;
+  std::string base_kernel_;
+  double base_seconds_ = 0, base_bytes_ = 0;
   outcome best_;
   plan_candidate* best_candidate_ = nullptr;
 };

@@ -40,17 +40,37 @@ std::string matrix_line(const plan_report& r) {
 }
 
 std::string csr_line(const plan_report& r) {
-  std::string out = fmt::format("{} a multiply, {}", time_text(r.csr_seconds), format_bytes(r.csr_bytes));
+  std::string out = fmt::format("{} a multiply by {}, {}", time_text(r.csr_seconds), r.base_kernel,
+                                format_bytes(r.csr_bytes));
   if (r.waiting_seconds > 0)
-    out += fmt::format("; {:.0f} % of that time neither its bytes nor its instructions explain",
-                       100 * r.waiting_seconds / r.csr_seconds);
+    out += fmt::format("; {:.0f} % of that time neither its bytes nor its {} explain",
+                       100 * r.waiting_seconds / r.csr_seconds,
+                       r.kind == device_kind::cpu ? "instructions" : "launch");
   return out;
+}
+
+std::string plan_line(const plan_report& r) {
+  std::string out = r.chosen_seconds > 0 ? time_text(r.chosen_seconds) + " a multiply, " : "";
+  out += format_bytes(r.bytes);
+  if (r.entries > 0)
+    out += fmt::format(", {:.3g} bytes per entry",
+                       static_cast<double>(r.bytes) / static_cast<double>(r.entries));
+  if (r.chosen_seconds > 0 && r.bytes_per_second > 0)
+    out += fmt::format("; {:.0f} % of what moving CSR, x and y once would reach",
+                       100 * static_cast<double>(r.compulsory_bytes) / r.chosen_seconds / r.bytes_per_second);
+  return out + (r.encodings.empty() ? "" : "; " + r.encodings);
+}
+
+std::string machine_line(const plan_report& r) {
+  if (r.bytes_per_second <= 0) return r.machine;
+  const char* const does = r.kind == device_kind::cpu ? "reads this matrix at" : "moves";
+  return fmt::format("{}; {} {:.3g} GB/s", r.machine, does, r.bytes_per_second * 1e-9);
 }
 
 std::string cost_line(const plan_report& r) {
   std::string out = fmt::format("planned in {}", time_text(r.seconds));
   if (r.csr_seconds > 0)
-    out += fmt::format(", as long as {:.0f} multiplies by csr_balanced", r.seconds / r.csr_seconds);
+    out += fmt::format(", as long as {:.0f} multiplies by {}", r.seconds / r.csr_seconds, r.base_kernel);
   if (const auto after = r.pays_after()) out += fmt::format("; paid back after {:.0f} multiplies", *after);
   return out + fmt::format("; {} are expected", r.expected_multiplies);
 }
@@ -99,15 +119,9 @@ std::optional<double> plan_report::pays_after() const {
 std::string explain(const plan_report& r) {
   std::string out = fmt::format("{}{}: {}\n", r.kernel, r.is_reordered ? ", reordered" : "", r.reason);
   out += line_of("matrix", matrix_line(r));
-  out += line_of("machine", r.bytes_per_second > 0 ? fmt::format("{}; reads this matrix at {:.3g} GB/s",
-                                                                 r.machine, r.bytes_per_second * 1e-9)
-                                                   : r.machine);
+  out += line_of("machine", machine_line(r));
   if (r.csr_seconds > 0) out += line_of("csr", csr_line(r));
-  if (r.chosen_seconds > 0)
-    out +=
-        line_of("plan", fmt::format("{} a multiply, {}", time_text(r.chosen_seconds), format_bytes(r.bytes)));
-  else
-    out += line_of("plan", format_bytes(r.bytes));
+  out += line_of("plan", plan_line(r));
   if (r.reorder_seconds > 0)
     out += line_of("reordering",
                    fmt::format("{}, {}", time_text(r.reorder_seconds), r.is_reordered ? "kept" : "not kept"));

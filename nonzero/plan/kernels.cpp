@@ -53,6 +53,7 @@ constexpr auto as_tjds = [](const auto& a, padding_budget) { return to_tjds(a); 
 constexpr auto as_bsr = [](const auto& a, padding_budget) { return to_bsr(a); };
 constexpr auto as_sbsr = [](const auto& a, padding_budget) { return to_sbsr(a); };
 constexpr auto as_binned = [](const auto& a, padding_budget) { return to_binned(a); };
+constexpr auto as_hubs = [](const auto& a, padding_budget budget) { return to_hubs(a, {}, budget); };
 constexpr auto as_lanes = [](const auto& a, padding_budget budget) { return to_lanes(a, budget); };
 constexpr auto as_packed = [](const auto& a, padding_budget) { return to_packed(a); };
 
@@ -63,6 +64,7 @@ constexpr kernel_row serial_rows[] = {
     serial_row<as_bsr>("bsr_serial", "bsr"),          serial_row<as_sell>("sell_serial", "sell"),
     serial_row<as_packed>("packed_serial", "packed"), serial_row<as_binned>("binned_serial", "binned"),
     serial_row<as_sbsr>("sbsr_serial", "sbsr"),       serial_row<as_lanes>("lanes_serial", "lanes"),
+    serial_row<as_hubs>("hubs_serial", "hubs"),
 };
 
 template <auto Footprint> constexpr format_row row(std::string_view name, std::string_view summary) {
@@ -94,6 +96,8 @@ constexpr format_row format_table[] = {
         "sbsr", "small dense blocks of a symmetric matrix, one triangle of them"),
     row<[](const auto& a) { return lanes_footprint(a); }>(
         "lanes", "slices of 32 rows, a row per GPU lane: repeated patterns once, exact short values"),
+    row<[](const auto& a) { return hubs_footprint(a); }>(
+        "hubs", "pieces of rows by GPU lanes, the columns used most by short numbers, exact short values"),
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <vector>
@@ -128,10 +130,9 @@ std::size_t ceiling_bytes(const device& on) {
   return std::min(std::max(8 * on.cache_bytes(), least), on.memory_bytes() / 8);
 }
 
-/// Memory of ceiling_bytes, or of what is free.
-template <class Memory> Memory make_large(const std::shared_ptr<device>& on) {
+/// Memory of so many bytes, or of what is free.
+template <class Memory> Memory make_large(const std::shared_ptr<device>& on, std::size_t bytes) {
   constexpr std::size_t too_small = 1 << 20;
-  std::size_t bytes = ceiling_bytes(*on);
   for (; bytes > too_small; bytes /= 2) {
     try {
       return {on, bytes};
@@ -211,7 +212,7 @@ timing measure(device& on, const std::function<void(stream)>& body, const measur
 // Of several medians the best is taken: what else the machine does only ever adds.
 
 double copy_ceiling(const std::shared_ptr<device>& on) {
-  auto pair = make_large<copy_pair>(on);
+  auto pair = make_large<copy_pair>(on, ceiling_bytes(*on));
   const auto copy = [&](stream in) { on->copy(pair.to.data(), pair.from.data(), pair.from.bytes(), in); };
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < 3; ++round)
@@ -219,9 +220,22 @@ double copy_ceiling(const std::shared_ptr<device>& on) {
   return 2 * static_cast<double>(pair.from.bytes()) / best;
 }
 
+double copy_speed(const std::shared_ptr<device>& on) {
+  static std::mutex one_at_a_time;
+  static std::map<const device*, double> known;  // devices are never given back
+  const std::lock_guard lock(one_at_a_time);
+  if (const auto found = known.find(on.get()); found != known.end()) return found->second;
+  constexpr std::size_t most = std::size_t{128} << 20;
+  auto pair = make_large<copy_pair>(on, std::min(most, ceiling_bytes(*on)));
+  const auto copy = [&](stream in) { on->copy(pair.to.data(), pair.from.data(), pair.from.bytes(), in); };
+  double best = on->measure(1, copy);
+  for (int round = 0; round < 3; ++round) best = std::min(best, on->measure(1, copy));
+  return known[on.get()] = 2 * static_cast<double>(pair.from.bytes()) / std::max(best, 1e-9);
+}
+
 std::optional<double> read_ceiling(const std::shared_ptr<device>& on) {
   if (on->kind() != device_kind::cpu) return std::nullopt;
-  auto memory = make_large<read_memory>(on);
+  auto memory = make_large<read_memory>(on, ceiling_bytes(*on));
   volatile std::uint64_t sum = 0;  // or nothing would have to be read
   const std::function<void(stream)> ways[] = {[&](stream) { sum = memory.sum<1>(); },
                                               [&](stream) { sum = memory.sum<2>(); },

@@ -52,6 +52,9 @@ std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_cal
 /// what a kernel bound by memory can hope for. Takes about a second, and at most a quarter of the memory.
 double copy_ceiling(const std::shared_ptr<device>& on);
 
+/// The same within a millisecond and a few percent, and at once when it is asked for again.
+double copy_speed(const std::shared_ptr<device>& on);
+
 /// The same for reading alone, by all threads: what a multiply mostly does. None but for the CPU. Takes about
 /// a second, and at most an eighth of the memory.
 std::optional<double> read_ceiling(const std::shared_ptr<device>& on);

@@ -10,29 +10,32 @@
 
 #include <nonzero/core/device.hpp>
 #include <nonzero/formats/csr.hpp>
+#include <nonzero/formats/device_csr.hpp>
 #include <nonzero/formats/prepared_matrix.hpp>
 #include <nonzero/plan/locality.hpp>
 
 namespace nz {
 
 struct plan_options {
-  std::shared_ptr<device> on = nullptr;  // none: the CPU, the only one there are plans for so far
+  std::shared_ptr<device> on = nullptr;  // none: the CPU, or where the matrix is
   /// How many multiplies are to come: a conversion that does not pay for itself within them is not made.
   std::int64_t expected_multiplies = 200;
-  /// Bytes that the prepared matrix may take; none: 1.15 times what CSR takes.
+  /// Bytes that the prepared matrix may take; none: 1.15 times what CSR takes,
+  /// 1.1 times and 64 KiB on a GPU.
   std::optional<double> memory_budget = std::nullopt;
   /// Only kernels whose products have the same bits every time, for any number of threads.
   bool deterministic = true;
   /// This one and no other; empty: the plan chooses.
   std::string kernel = {};
-  /// Rows and columns may get new numbers inside the plan where that brings what they gather together.
+  /// On the CPU, rows and columns may get new numbers inside the plan where that brings what they gather
+  /// together.
   bool may_reorder = true;
   /// The matrix stays as it is and outlives the plan, so that one that stays with CSR need not copy it.
   bool may_borrow = false;
   /// A JSON file of choices made before, read and added to; empty: none. It is no secret and needs no trust:
   /// a wrong choice in it costs time, never a wrong product.
   std::string remembered = {};
-  /// The instruction set, one of simd_targets(); empty: the best there is.
+  /// On the CPU: the instruction set, one of simd_targets(); empty: the best there is.
   std::string_view simd = {};
 };
 
@@ -51,6 +54,8 @@ struct plan_candidate {
 /// How a plan came about.
 struct plan_report {
   std::string kernel, reason;
+  std::string base_kernel;  // what it was compared with, which needs no conversion; empty: nothing
+  std::string encodings;    // how the kernel holds the matrix, where it can say
   bool is_reordered = false;
   bool is_remembered = false;  // found in the file of choices; nothing was measured
 
@@ -59,19 +64,21 @@ struct plan_report {
   double mean_row = 0;
   locality gathers;  // how scattered what they read of x is; all 0: not looked at
 
-  std::string machine;                     // "CPU, 2 threads, NEON"
-  double bytes_per_second = 0;             // at which all threads read the matrix; 0: not measured
-  double csr_seconds = 0;                  // a multiply by csr_balanced; 0: not measured
-  double waiting_seconds = 0;              // of those, what neither its bytes nor its instructions explain
-  double reorder_seconds = 0;              // new numbers and the matrix written anew; 0: not tried
-  double chosen_seconds = 0;               // a multiply by this plan; 0: not measured
-  double seconds = 0;                      // all of the planning, conversions and all
+  device_kind kind = device_kind::cpu;  // where it runs
+  std::string machine;                  // "CPU, 2 threads, NEON"
+  double bytes_per_second = 0;  // at which all threads read the matrix, or a GPU copies; 0: not measured
+  double csr_seconds = 0;       // a multiply by the base; 0: not measured
+  double waiting_seconds = 0;   // of those, what neither its bytes nor its instructions explain
+  double reorder_seconds = 0;   // new numbers and the matrix written anew; 0: not tried
+  double chosen_seconds = 0;    // a multiply by this plan; 0: not measured
+  double seconds = 0;           // all of the planning, conversions and all
   std::uint64_t csr_bytes = 0, bytes = 0;  // what CSR would take; what the plan takes
+  std::uint64_t compulsory_bytes = 0;      // what a multiply in CSR moves at the least: it, x and y once
   double memory_budget = 0;
   std::int64_t expected_multiplies = 0;
   std::vector<plan_candidate> candidates;
 
-  /// After how many multiplies the planning has paid for itself against csr_balanced; none: never, or not
+  /// After how many multiplies the planning has paid for itself against the base; none: never, or not
   /// known.
   std::optional<double> pays_after() const;
 };
@@ -89,13 +96,30 @@ template <class V> class plan {
   void multiply(V alpha, std::span<const V> x, V beta, std::span<V> y) const {
     ready_->multiply(alpha, x, beta, y);
   }
-  /// A fused step: prepared_matrix::apply.
+  /// The same with vectors on where(), in a stream: prepared_matrix::multiply.
+  void multiply(const vector<V>& x, vector<V>& y, stream in = {}) const {
+    ready_->multiply(V{1}, x, V{0}, y, in);
+  }
+  void multiply(V alpha, const vector<V>& x, V beta, vector<V>& y, stream in = {}) const {
+    ready_->multiply(alpha, x, beta, y, in);
+  }
+  /// Fused steps: prepared_matrix::apply.
+  void apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y, vector<double>& sums,
+             stream in = {}) const {
+    ready_->apply(x, step, y, sums, in);
+  }
+  void apply(std::span<const V> x, const fused_step<V>& step, std::span<V> y, std::span<double> sums) const {
+    ready_->apply(x, step, y, sums);
+  }
   double apply(std::span<const V> x, const rows_epilogue<V>& epilogue) const {
     return ready_->apply(x, epilogue);
   }
 
+  /// The matrix as the plan has made it ready; lives as long as the plan.
+  const prepared_matrix<V>& prepared() const { return *ready_; }
   const std::string& kernel() const { return report_.kernel; }
   footprint storage() const { return ready_->storage(); }
+  const std::shared_ptr<device>& where() const { return ready_->where(); }
   index rows() const { return ready_->rows(); }
   index cols() const { return ready_->cols(); }
   const plan_report& report() const { return report_; }
@@ -112,12 +136,18 @@ template <class V> class plan {
 };
 
 /// Looks at the matrix, predicts what each candidate of the table would take, measures the few that could
-/// win, and converts for the best of them, if that pays. Never ends with one that was slower than
-/// csr_balanced. Throws `unsupported` where there is no kernel of the name asked for, where nothing fits the
-/// budget or for a device other than the CPU, `parse_error` where the file of choices holds something else.
+/// win, and converts for the best of them, if that pays. Never ends with one that was slower than the base:
+/// csr_balanced, or the GPU's fastest kernel for CSR. For a GPU the matrix is copied there first. Throws
+/// `unsupported` where there is no kernel of the name asked for or where nothing fits the budget,
+/// `parse_error` where the file of choices holds something else.
 template <class V> plan<V> make_plan(const csr<V>& a, const plan_options& options = {});
 
 /// The same for a matrix that is not needed otherwise: a plan that stays with CSR keeps it, uncopied.
 template <class V> plan<V> make_plan(csr<V>&& a, const plan_options& options = {});
+
+/// The same for a matrix in the memory of a GPU or of the emulator, and for that device. A plan that stays
+/// with CSR shares it, uncopied.
+template <class V>
+plan<V> make_plan(const std::shared_ptr<const device_csr<V>>& a, const plan_options& options = {});
 
 }  // namespace nz

@@ -7,6 +7,7 @@
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/formats/ell.hpp>
+#include <nonzero/formats/hubs.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
 #include <nonzero/formats/lanes.hpp>
@@ -30,6 +31,7 @@ template <class V> void multiply(V alpha, const binned<V>& a, std::span<const V>
 template <class V> void multiply(V alpha, const sell<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const bsr<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const lanes<V>& a, std::span<const V> x, V beta, std::span<V> y);
+template <class V> void multiply(V alpha, const hubs<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const sbsr<V>& a, std::span<const V> x, V beta, std::span<V> y);
 
 }  // namespace nz::reference

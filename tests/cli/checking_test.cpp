@@ -127,17 +127,27 @@ TEST(BenchReport, SaysAfterHowManyMultipliesAConversionHasPaid) {
 
 /// On one matrix: a kernel, the plan and a peer.
 nz::cli::bench_matrix contest(const char* name, double ours, double plan, double peer) {
-  nz::cli::bench_matrix out{name, "double", 1, 1, 1, 1};
+  nz::cli::bench_matrix out{name, "double", 1, 1, 1, 200};
+  out.csr_bytes = 160;
   out.results = {{{}, "csr_serial", "csr", false, "", {ours}},
                  {{}, "plan", "csr", false, "", {plan}},
                  {{}, "eigen", "csr", true, "Eigen", {peer}}};
+  out.results[1].size.bytes = 80;
+  out.results[1].prepare_seconds = 10;
+  return out;
+}
+
+nz::cli::bench_setting against(std::string_view plan_baseline) {
+  nz::cli::bench_setting out{nz::cpu_device(), 1000, {}, {"csr_serial"}, {}, 0.1};
+  out.plan_baseline = plan_baseline;
   return out;
 }
 
 TEST(BenchSummary, IsTheGeometricMeanAndTheWorst) {
   nz::cli::bench_summary summary;
-  summary.add(contest("a", 1, 2, 4));  // ours 4 times as fast, the plan 2
-  summary.add(contest("b", 3, 4, 3));  // the kernel is even with it
+  const auto setting = against("");
+  summary.add(contest("a", 1, 2, 4), setting);  // ours 4 times as fast, the plan 2
+  summary.add(contest("b", 3, 4, 3), setting);  // the kernel is even with it
   const auto json = summary.as_json();
   EXPECT_DOUBLE_EQ(json["double"]["best"]["geometric_mean"], 2);
   EXPECT_DOUBLE_EQ(json["double"]["best"]["worst"], 1);
@@ -149,11 +159,27 @@ TEST(BenchSummary, IsTheGeometricMeanAndTheWorst) {
       << summary.text();
 }
 
+TEST(BenchSummary, SaysWhatPlansReachAndTakeAndWhenTheyArePaidBack) {
+  nz::cli::bench_summary summary;
+  const auto setting = against("eigen");
+  summary.add(contest("a", 9, 2, 4), setting);  // 10 seconds for the plan, 2 won each time: 5
+  summary.add(contest("b", 9, 1, 6), setting);  // 2
+  auto json = summary.as_json()["double"]["plan_figures"];
+  EXPECT_DOUBLE_EQ(json["part_of_ceiling"]["least"], 0.1);
+  EXPECT_DOUBLE_EQ(json["part_of_ceiling"]["most"], 0.2);
+  EXPECT_DOUBLE_EQ(json["times_csr_bytes"]["most"], 0.5);
+  EXPECT_DOUBLE_EQ(json["pays_after"]["worst"], 5);
+  EXPECT_NE(summary.text().find("0.50 × CSR's memory"), std::string::npos) << summary.text();
+  EXPECT_NE(summary.text().find("5 at worst"), std::string::npos) << summary.text();
+  summary.add(contest("c", 9, 2, 1), setting);  // never
+  EXPECT_TRUE(summary.as_json()["double"]["plan_figures"]["pays_after"]["worst"].is_null());
+}
+
 TEST(BenchSummary, LeavesOutWhatHasNoPeer) {
   auto alone = contest("a", 1, 2, 4);
   alone.results.pop_back();
   nz::cli::bench_summary summary;
-  summary.add(alone);
+  summary.add(alone, against(""));
   EXPECT_TRUE(summary.as_json()["double"]["best"].is_null());
   EXPECT_EQ(summary.text(), "");
   EXPECT_EQ(nz::cli::duel_text(alone), "");

@@ -38,7 +38,7 @@ class Bench(InFolder):
                         rf"\n  {kernel['name']} +{kernel['format']} +\d\.\d{{3}} +[\d.]+ (µs|ms|s) +[\d.]+ % +[\d.]+ +[\d.]+"
                         r" +[\d.]+ % +[\d.]+ (µs|ms|s) +(base|at once|–|[\d,]+|\d\.\de\+\d\d)( +fastest)?\n",
                     )
-                self.assertEqual(len(text.splitlines()), 6 + len(self.kernels(device)) + (device == "cpu"))  # plan
+                self.assertEqual(len(text.splitlines()), 7 + len(self.kernels(device)))  # with plan
                 self.assertEqual(text.count("fastest"), 1)
                 self.assertEqual(text.count(" base"), 1)
 
@@ -88,6 +88,12 @@ class Bench(InFolder):
             self.assertEqual([r["kernel"] for r in found["results"]], ["csr_serial", "tjds_serial"])
         text = self.output_of("bench", "a.mtx", "--device", "cpu", "--kernels", "tjds_serial", *self.QUICK)
         self.assertNotIn("pays after", text)  # there is nothing to compare with
+
+    def test_plans_take_part_on_every_device(self):
+        for device in ["cpu", "emulator"]:
+            found = self.figures("a.mtx", "--device", device, "--kernels", "plan")["matrices"][0]["results"]
+            self.assertEqual([(r["kernel"], r["verdict"]) for r in found], [("plan", "ok")])
+            self.assertIn(found[0]["format"], [k["name"] for k in self.kernels(device)])
 
     def test_a_refused_format_says_so_and_the_others_go_on(self):
         words = ["dense_rows:3000:2:1", "--device", "cpu"]
@@ -154,6 +160,8 @@ class Bench(InFolder):
         for matrix in found:
             self.assertLess(matrix["entries"], 30_000)
             self.assertLessEqual({r["verdict"] for r in matrix["results"]}, {"ok", "refused"})
+        named = self.figures("a.mtx", "--suite", "--device", "emulator", "--kernels", "csr_vector")["matrices"]
+        self.assertEqual([m["matrix"] for m in named], [*(m["matrix"] for m in found), "a.mtx"])
         alone = self.json_of("info", found[5]["matrix"])
         self.assertEqual(alone["entries"], found[5]["entries"])
 

@@ -9,8 +9,9 @@ MEASURED = "poisson2d:150"  # large enough for a plan to measure
 
 
 class Plan(InFolder):
-    def candidates(self):
-        return [k["name"] for k in self.json_of("list")["kernels"] if k["candidate"]]
+    def candidates(self, device="cpu"):
+        kernels = self.json_of("list")["kernels"]
+        return [k["name"] for k in kernels if k["candidate"] and k["runs_on"] == device]
 
     def test_says_which_kernel_and_why(self):
         text = self.output_of("plan", MEASURED)
@@ -62,6 +63,21 @@ class Plan(InFolder):
     def test_a_file_of_something_else_is_left_alone(self):
         self.assert_fails(1, "plan", MEASURED, "--remember", "a.mtx", saying="a.mtx: not a file of choices: it is not JSON")
         self.assertEqual((self.folder / "a.mtx").read_text(), LECTURE)
+
+    def test_plans_for_a_gpu_in_the_emulator(self):
+        found = self.json_of("plan", "poisson2d:180", "--device", "emulator")
+        self.assertEqual(found["device"], "emulator")
+        self.assertEqual(sorted(c["kernel"] for c in found["candidates"]), sorted(self.candidates("emulator")))
+        self.assertEqual([c["kernel"] for c in found["candidates"] if c["chosen"]], [found["kernel"]])
+        self.assertLessEqual(found["bytes"], 1.1 * found["csr_bytes"])
+        text = self.output_of("plan", "a.mtx", "--device", "emulator")
+        self.assertIn("csr_vector: less than 1 MiB: no conversion could pay", text)
+        self.assertIn("bytes per entry", text)
+        forced = self.json_of("plan", "a.mtx", "--device", "emulator", "--kernel", "lanes_packed")
+        self.assertEqual((forced["kernel"], forced["reason"]), ("lanes_packed", "asked for by name"))
+        self.assertIn("slices", forced["encodings"])
+        self.assert_fails(2, "plan", "a.mtx", "--device", "emulator", "--kernel", "csr_balanced", saying="csr_vector")
+        self.assert_fails(2, "plan", "a.mtx", "--device", "abacus", saying="'abacus' is no device")
 
     def test_wrong_usage(self):
         self.assert_fails(2, "plan", saying="MATRIX is required")

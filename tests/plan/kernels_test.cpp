@@ -8,6 +8,7 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/formats/identical.hpp"
 #include "tests/gpu/card.hpp"
 
 namespace {
@@ -46,9 +47,8 @@ template <class On> void for_each_kernel(const auto& body) {
 }
 
 /// `a` for a kernel; null where its format is only for some matrices and refuses this one.
-template <class V>
-auto prepare_if_suited(const nz::kernel_row& kernel, const nz::csr<V>& a,
-                       const nz::prepare_options& options) {
+template <class Matrix>
+auto prepare_if_suited(const nz::kernel_row& kernel, const Matrix& a, const nz::prepare_options& options) {
   try {
     return kernel.prepare(a, options);
   } catch (const nz::unsupported&) {
@@ -163,6 +163,77 @@ TYPED_TEST(Kernels, ThatSayTheyAreRepeatableAre) {
         ASSERT_TRUE(a.rows == 0 || std::memcmp(first.data(), again.data(), y.bytes()) == 0) << "run " << run;
       }
     }
+  });
+}
+
+/// As a csr of the host, or as one in the device's memory: the same bits, and the same bytes taken.
+template <class V>
+void check_placed(const nz::kernel_row& kernel, const nz::csr<V>& a,
+                  const std::shared_ptr<const nz::device_csr<V>>& placed) {
+  const nz::prepare_options options{.budget = no_limit, .wide_offsets = placed->is_wide()};
+  const auto from_host = prepare_if_suited(kernel, a, options);
+  const auto from_device = prepare_if_suited(kernel, placed, options);
+  ASSERT_EQ(from_host == nullptr, from_device == nullptr);
+  if (!from_host) return;
+  EXPECT_EQ(from_host->storage(), from_device->storage());
+  EXPECT_EQ(from_device->where(), placed->where());
+  const nz::vector<V> x(placed->where(), battery::numbers<V>(a.cols, 6));
+  std::vector<V> results[2];
+  for (const auto* ready : {from_host.get(), from_device.get()}) {
+    nz::vector<V> y(placed->where(), battery::numbers<V>(a.rows, 7));
+    ready->multiply(V{2}, x, V{-1}, y);
+    results[ready == from_device.get()] = y.to_host();
+  }
+  if (!kernel.is_repeatable || a.rows == 0) return;
+  EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(V)), 0);
+}
+
+TYPED_TEST(Kernels, GiveTheSameForAMatrixInTheDevicesMemory) {
+  using V = typename TypeParam::V;
+  if (TypeParam::kind == device_kind::cpu) GTEST_SKIP() << "they take none";
+  const auto on = nz::find_device(nz::name_of(TypeParam::kind));
+  for (const auto& [name, a] : battery::matrices<V>()) {
+    if (is_slow<TypeParam>(a)) continue;
+    for (const bool wide : {false, true}) {
+      const auto placed = nz::place_csr(a, on, wide);
+      for_each_kernel<TypeParam>([&, &named = name, &matrix = a](const nz::kernel_row& kernel) {
+        SCOPED_TRACE(std::string(kernel.name) + " on " + named + (wide ? ", wide offsets" : ""));
+        check_placed(kernel, matrix, placed);
+      });
+      EXPECT_EQ(placed.use_count(), 1);
+      expect_identical(to_host(*placed), a);
+    }
+  }
+}
+
+TYPED_TEST(Kernels, ThatTakeCsrShareTheDevicesMatrix) {
+  using V = typename TypeParam::V;
+  if (TypeParam::kind == device_kind::cpu) GTEST_SKIP() << "they take none";
+  const nz::csr<V> a{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 1, 1, 1}};
+  for_each_kernel<TypeParam>([&](const nz::kernel_row& kernel) {
+    auto placed = nz::place_csr(a, nz::find_device(nz::name_of(TypeParam::kind)));
+    const std::weak_ptr<const nz::device_csr<V>> watched = placed;
+    const auto ready = kernel.prepare(placed);
+    placed.reset();
+    EXPECT_EQ(!watched.expired(), kernel.format == "csr") << kernel.name;
+    std::vector<V> x(2, 1), y(2);
+    ready->multiply(V{1}, x, V{0}, y);
+    EXPECT_EQ(y, (std::vector<V>{2, 2})) << kernel.name;
+  });
+}
+
+TYPED_TEST(Kernels, RefuseAMatrixInTheMemoryOfAnotherDevice) {
+  using V = typename TypeParam::V;
+  const nz::csr<V> a{1, 1, {0, 1}, {0}, {1}};
+  const auto elsewhere = nz::place_csr(a, nz::cpu_device());
+  for_each_kernel<TypeParam>([&](const nz::kernel_row& kernel) {
+    if (TypeParam::kind == device_kind::cpu) {
+      EXPECT_THROW(kernel.prepare(elsewhere), nz::unsupported) << kernel.name;
+      return;
+    }
+    EXPECT_THROW(kernel.prepare(elsewhere), nz::device_error) << kernel.name;
+    const auto here = nz::place_csr(a, nz::find_device(nz::name_of(TypeParam::kind)));
+    EXPECT_THROW(kernel.prepare(here, {.on = nz::cpu_device()}), nz::device_error) << kernel.name;
   });
 }
 

@@ -223,8 +223,6 @@ TYPED_TEST(Plan, RefusesWhatThereIsNot) {
   const auto a = measured_matrix<TypeParam>();
   expect_refusal<nz::unsupported>([&] { nz::make_plan(a, {.kernel = "csr_magic"}); },
                                   {"csr_magic", "csr_balanced"});
-  expect_refusal<nz::unsupported>([&] { nz::make_plan(a, {.on = nz::find_device("emulator")}); },
-                                  {"emulator", "by name"});
   expect_refusal<nz::unsupported>([&] { nz::make_plan(a, {.simd = "MMX"}); }, {"MMX"});
 }
 

@@ -9,6 +9,7 @@
 #include <nonzero/gpu/cuda/sliced_ell_internal.hpp>
 #include <nonzero/gpu/placed.cuh>
 #include <nonzero/gpu/scale.cuh>
+#include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 // cuSPARSE's multiplies (https://docs.nvidia.com/cuda/cusparse/, cusparseSpMV) as rows of the table, to
@@ -90,7 +91,8 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
       : prepared_matrix<V>(a.rows, a.cols, options.on),
         a_(std::move(a)),
         algorithm_(algorithm),
-        number_(static_cast<const gpu_card&>(*options.on).number()) {
+        number_(static_cast<const gpu_card&>(*options.on).number()),
+        parts_(options.on, gpu::blocks_for(this->rows())) {
     const cusparse_library& library = cusparse();
     if (a_.val.size() == 0) return;
     const current_device current(number_);
@@ -119,7 +121,7 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
 
   footprint storage() const override {
     const footprint matrix = a_.storage();
-    return {matrix.bytes + buffer_.bytes(), matrix.padding_bytes};
+    return {matrix.bytes + buffer_.bytes() + parts_.bytes(), matrix.padding_bytes};
   }
 
  private:
@@ -148,10 +150,18 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
                     "cusparseSpMV");
   }
 
+  void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const override {
+    run(V{1}, x, V{0}, y, in);
+    cuda_queue queue(*this->where(), in);
+    gpu::step_after_multiply(queue, this->rows(), parts_.epilogue(step), y);
+    parts_.add_up(queue, step.sums(), sums);
+  }
+
   // In the order in which they are made: what describes an array goes before the array does.
   Placed a_;
   cusparseSpMVAlg_t algorithm_;
   int number_;
+  gpu::step_parts parts_;
   mutable vector<std::byte> buffer_;  // cuSPARSE's work space; one multiply at a time
   cusparse_handle handle_;            // none for a matrix without entries
   cusparse_matrix matrix_;

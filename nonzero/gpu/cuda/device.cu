@@ -15,7 +15,8 @@ cuda_properties properties_of(int number) {
           found.major,
           found.minor,
           found.multiProcessorCount,
-          found.maxThreadsPerMultiProcessor};
+          found.maxThreadsPerMultiProcessor,
+          found.sharedMemPerBlockOptin};
 }
 
 class event {

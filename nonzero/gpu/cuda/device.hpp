@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <nonzero/core/device.hpp>
+#include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/kernel_row.hpp>
 
 namespace nz {
@@ -16,6 +17,7 @@ struct cuda_properties {
   int compute_major = 0, compute_minor = 0;  // the compute capability, e.g. 9.0
   int multiprocessors = 0;
   int threads_per_multiprocessor = 0;  // that can be resident at once
+  std::size_t shared_bytes = 0;        // that a block may have, if its kernel asks for them
 };
 
 /// The GPUs that CUDA sees, in its order: place i is device i. Empty where there is no card, no driver (or
@@ -46,5 +48,8 @@ class cuda_stream {
 /// The kernels that run on an NVIDIA GPU, cuSPARSE's beside ours; none where the library was built without
 /// CUDA.
 std::span<const kernel_row> cuda_kernels();
+
+/// Throws `unsupported` where the library was built without CUDA.
+template <class V> device_surveys<V> cuda_surveys();
 
 }  // namespace nz

@@ -31,6 +31,7 @@ class gpu_card final : public device {
   /// The same for what only one stream uses: neither waits for anything.
   void* allocate_in(cudaStream_t in, std::size_t bytes);
   void release_in(cudaStream_t in, void* memory) noexcept;
+  std::uint64_t used_bytes() const { return pool_.used_bytes(); }
 
  private:
   int number_;
@@ -71,9 +72,17 @@ class cuda_queue {
     return std::int64_t{on_.properties().multiprocessors} * on_.properties().threads_per_multiprocessor;
   }
 
+  int multiprocessors() const { return on_.properties().multiprocessors; }
+  std::size_t most_shared_bytes() const { return on_.properties().shared_bytes; }
+
   template <class... Params, class... Args>
   void launch(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
               const Args&... args) {
+    launch_with_shared(name, blocks, threads, 0, kernel, args...);
+  }
+  template <class... Params, class... Args>
+  void launch_with_shared(const char* name, std::int64_t blocks, int threads, std::size_t shared_bytes,
+                          void (*kernel)(Params...), const Args&... args) {
     if (blocks == 0) return;  // CUDA takes an empty grid for a mistake
     if (blocks > most_blocks)
       throw unsupported(std::string(name) + " needs a grid of " + std::to_string(blocks) +
@@ -82,6 +91,11 @@ class cuda_queue {
     shape.gridDim = dim3(static_cast<unsigned>(blocks));
     shape.blockDim = dim3(static_cast<unsigned>(threads));
     shape.stream = in_;
+    shape.dynamicSmemBytes = shared_bytes;
+    if (shared_bytes > unasked_shared_bytes)
+      require_success(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           static_cast<int>(shared_bytes)),
+                      "cudaFuncSetAttribute for ", name);
     const cudaError_t status = cudaLaunchKernelEx(&shape, kernel, static_cast<Params>(args)...);
     require_success(status, "launching ", name);
   }
@@ -110,6 +124,7 @@ class cuda_queue {
   }
 
   static constexpr std::int64_t most_blocks = 2147483647;
+  static constexpr std::size_t unasked_shared_bytes = 48 * 1024;  // that any kernel may have
   gpu_card& on_;
   current_device current_;
   cudaStream_t in_;

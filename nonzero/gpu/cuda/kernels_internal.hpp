@@ -9,6 +9,7 @@ namespace nz {
 
 std::span<const kernel_row> cuda_csr_kernels();
 std::span<const kernel_row> cuda_other_kernels();
+std::span<const kernel_row> cuda_packed_kernels();
 std::span<const kernel_row> cuda_sliced_kernels();
 std::span<const kernel_row> cusparse_kernels();
 

@@ -32,21 +32,24 @@ void forget(cudaError_t status) {
 
 // Pool and stream live as long as the card, which is as long as the program: they are not given back, as the
 // driver may be gone when static objects are.
-cuda_pool::cuda_pool(int number, std::uint64_t memory_bytes) : number_(number) {
-  if (!has_pools(number)) return;
-  const current_device current(number);
+void cuda_pool::make() {
+  if (!has_pools(number_)) return;
+  const current_device current(number_);
   cudaMemPoolProps wanted{};
   wanted.allocType = cudaMemAllocationTypePinned;
   wanted.location.type = cudaMemLocationTypeDevice;
-  wanted.location.id = number;
-  require_success(cudaMemPoolCreate(&pool_, &wanted), "cudaMemPoolCreate");
-  std::uint64_t kept = memory_bytes / 4;  // others of this card, and of this program, need some too
-  require_success(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept),
-                  "cudaMemPoolSetAttribute");
+  wanted.location.id = number_;
   require_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  cudaMemPool_t made = nullptr;
+  require_success(cudaMemPoolCreate(&made, &wanted), "cudaMemPoolCreate");
+  std::uint64_t kept = memory_bytes_ / 4;  // others of this card, and of this program, need some too
+  require_success(cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &kept),
+                  "cudaMemPoolSetAttribute");
+  pool_ = made;
 }
 
 void* cuda_pool::allocate(std::size_t bytes) {
+  std::call_once(is_made_, [&] { make(); });
   void* const memory = allocate_in(stream_, bytes);
   // Memory that another stream has given back may come with an order to wait for that stream's work.
   if (pool_ != nullptr) {
@@ -67,6 +70,7 @@ void cuda_pool::release(void* memory) noexcept {
 }
 
 void* cuda_pool::allocate_in(cudaStream_t in, std::size_t bytes) {
+  std::call_once(is_made_, [&] { make(); });
   const current_device current(number_);
   void* memory = nullptr;
   if (pool_ == nullptr) {
@@ -88,6 +92,14 @@ void* cuda_pool::allocate_in(cudaStream_t in, std::size_t bytes) {
 
 void cuda_pool::release_in(cudaStream_t in, void* memory) noexcept {
   forget(pool_ == nullptr ? cudaFree(memory) : cudaFreeAsync(memory, in));
+}
+
+std::uint64_t cuda_pool::used_bytes() const {
+  std::uint64_t bytes = 0;
+  if (pool_ != nullptr)
+    require_success(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &bytes),
+                    "cudaMemPoolGetAttribute");
+  return bytes;
 }
 
 }  // namespace nz

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 #include <nonzero/gpu/cuda/call.cuh>
 
@@ -12,7 +13,7 @@ namespace nz {
 /// pools it is the driver's memory after all.
 class cuda_pool {
  public:
-  cuda_pool(int number, std::uint64_t memory_bytes);
+  cuda_pool(int number, std::uint64_t memory_bytes) : number_(number), memory_bytes_(memory_bytes) {}
   cuda_pool(const cuda_pool&) = delete;
   cuda_pool& operator=(const cuda_pool&) = delete;
 
@@ -25,8 +26,15 @@ class cuda_pool {
   void* allocate_in(cudaStream_t in, std::size_t bytes);
   void release_in(cudaStream_t in, void* memory) noexcept;
 
+  /// What is in use, for those who look for leaks; 0 where the card has no pools.
+  std::uint64_t used_bytes() const;
+
  private:
+  void make();
+
   int number_;
+  std::uint64_t memory_bytes_;
+  std::once_flag is_made_;         // by the first that asks for memory: a card that nobody uses is left alone
   cudaMemPool_t pool_ = nullptr;   // null: the card has none
   cudaStream_t stream_ = nullptr;  // has nothing but allocate() and release() in it, and so is never busy
 };

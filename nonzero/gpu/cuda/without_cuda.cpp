@@ -17,6 +17,9 @@ namespace {
 std::vector<cuda_properties> cuda_devices() { return {}; }
 std::shared_ptr<device> cuda_device(int) { refuse(); }
 std::span<const kernel_row> cuda_kernels() { return {}; }
+template <class V> device_surveys<V> cuda_surveys() { refuse(); }
+template device_surveys<float> cuda_surveys();
+template device_surveys<double> cuda_surveys();
 cuda_stream::cuda_stream(std::shared_ptr<device> on) : on_(std::move(on)) { refuse(); }
 cuda_stream::~cuda_stream() = default;
 

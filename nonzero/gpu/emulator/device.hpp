@@ -3,6 +3,7 @@
 #include <span>
 
 #include <nonzero/core/device.hpp>
+#include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/kernel_row.hpp>
 
 namespace nz {
@@ -12,5 +13,6 @@ namespace nz {
 std::shared_ptr<device> emulator_device();
 
 std::span<const kernel_row> emulator_kernels();
+template <class V> device_surveys<V> emulator_surveys();
 
 }  // namespace nz

@@ -1,8 +1,6 @@
 #include <nonzero/gpu/emulator/device.hpp>
-#include <nonzero/gpu/emulator/language_internal.hpp>
+#include <nonzero/gpu/emulator/kernels_internal.hpp>
 #include <nonzero/gpu/emulator/queue_internal.hpp>
-// After the language that it is written in: sorted so by its name.
-#include <nonzero/gpu/kernels.cuh>
 
 namespace nz {
 
@@ -12,8 +10,8 @@ std::shared_ptr<device> emulator_device() {
 }
 
 std::span<const kernel_row> emulator_kernels() {
-  static const auto rows = join(
-      {gpu::csr_rows<emulator_queue>, gpu::other_rows<emulator_queue>, gpu::sliced_rows<emulator_queue>});
+  static const auto rows = join({emulator_csr_kernels(), emulator_other_kernels(), emulator_sliced_kernels(),
+                                 emulator_packed_kernels()});
   return rows;
 }
 

@@ -16,6 +16,7 @@
 #include <nonzero/core/threads.hpp>
 #include <nonzero/gpu/emulator/device.hpp>
 #include <nonzero/gpu/emulator/launch_internal.hpp>
+#include <nonzero/gpu/emulator/shared_internal.hpp>
 
 namespace nz {
 
@@ -41,13 +42,21 @@ class emulator_queue {
 
   /// A small card: few enough resident threads that the kernels which hand out work do so more than once.
   std::int64_t resident_threads() const { return 2048; }
+  int multiprocessors() const { return 2; }
+  std::size_t most_shared_bytes() const { return emulator::most_shared_bytes; }
 
   template <class... Params, class... Args>
   void launch(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
               const Args&... args) {
+    launch_with_shared(name, blocks, threads, 0, kernel, args...);
+  }
+  template <class... Params, class... Args>
+  void launch_with_shared(const char* name, std::int64_t blocks, int threads, std::size_t shared_bytes,
+                          void (*kernel)(Params...), const Args&... args) {
     if (blocks == 0) return;
-    emulator::launch(name, emulator::line_of_blocks(name, blocks, threads),
-                     {.threads = 0, .order = on_.next_order()}, kernel, args...);
+    emulator::launch_shape shape = emulator::line_of_blocks(name, blocks, threads);
+    shape.shared_bytes = shared_bytes;
+    emulator::launch(name, shape, {.threads = 0, .order = on_.next_order()}, kernel, args...);
   }
 
   template <class T> array<T> temporary(std::size_t size) { return array<T>(size); }

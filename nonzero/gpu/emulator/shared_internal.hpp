@@ -82,7 +82,8 @@ inline void on_change(cell_history& cell) {
   note(cell.changed);
 }
 
-/// Static and dynamic together, for a block. A card has more, for kernels that ask for it as ours do not.
+/// Static and dynamic together, for a block: what every card has. Many have more, for kernels that ask for
+/// it.
 inline constexpr std::size_t most_shared_bytes = 48 * 1024;
 
 /// Counts the bytes of an array that the running block uses for the first time.

@@ -57,6 +57,46 @@ void check_capture(const nz::kernel_row& kernel, const std::shared_ptr<nz::devic
   }
 }
 
+/// Captures a fused step whose sum goes into the next, and replays it.
+void check_capture_of_step(const nz::kernel_row& kernel, const std::shared_ptr<nz::device>& on) {
+  const auto a = kernel.format == "bsr" ? nz::generate::fem_blocks<double>(6, 5, 4)
+                                        : nz::generate::dense_rows<double>(3000, 3, 4);
+  const auto ready = kernel.prepare(a, {.budget = {1e9}, .on = on});
+  const auto x0 = battery::numbers<double>(a.cols, 20), b0 = battery::numbers<double>(a.rows, 21);
+  const nz::vector<double> x(on, x0), b(on, b0);
+  nz::vector<double> y(on, b0), sums(on, std::vector<double>{0.0});
+  const nz::fused_step<double> step{.alpha = 1.5,
+                                    .b = b.data(),
+                                    .shift_factor = 0.0,
+                                    .shift_from = sums.data(),
+                                    .measure = {{nz::measured::squared_distance}}};
+  const nz::cuda_stream in(on);
+  const auto native = static_cast<cudaStream_t>(nz::stream(in).handle);
+  ready->apply(x, step, y, sums, in);
+  in.synchronize();
+
+  captured made;
+  ASSERT_CUDA(cudaStreamBeginCapture(native, cudaStreamCaptureModeGlobal));
+  EXPECT_NO_THROW(ready->apply(x, step, y, sums, in));
+  ASSERT_CUDA(cudaStreamEndCapture(native, &made.graph));
+  ASSERT_CUDA(cudaGraphInstantiate(&made.ready, made.graph, 0));
+  const std::vector<double> first = sums.to_host(in);
+  const auto exact = nz::reference::multiply_exactly<double>(1.5, a, x0, 1.0, b0);
+  for (int replay = 0; replay < 3; ++replay) {
+    y.copy_from(b0, in);
+    ASSERT_CUDA(cudaGraphLaunch(made.ready, native));
+    EXPECT_LE(nz::reference::largest_error<double>(exact, y.to_host(in)), 1.0L) << "replay " << replay;
+    if (kernel.is_repeatable) EXPECT_EQ(sums.to_host(in), first) << "replay " << replay;
+  }
+}
+
+TEST_F(GraphOnCard, FusedStepsOfEveryKernelCanBeCapturedAndReplayed) {
+  for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
+    SCOPED_TRACE(kernel.name);
+    check_capture_of_step(kernel, on);
+  }
+}
+
 TEST_F(GraphOnCard, MultipliesOfEveryKernelCanBeCapturedAndReplayed) {
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
     if (kernel.is_peer) continue;

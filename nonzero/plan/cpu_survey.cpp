@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <nonzero/core/threads.hpp>
-#include <nonzero/plan/survey_internal.hpp>
+#include <nonzero/plan/cpu_survey_internal.hpp>
 
 namespace nz {
 namespace {

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include <nonzero/formats/csr.hpp>
+
+// What tells a matrix from others at a glance: a sample of its row begins, columns and values. The same words
+// wherever the matrix lies.
+namespace nz {
+
+constexpr int fingerprint_samples = 512;
+constexpr int words_per_sample = 3;
+
+struct sampled_place {
+  offset entry, row;
+};
+
+/// Sample s of a matrix that has entries. Even distances would meet the same place of every row in a regular
+/// one.
+constexpr sampled_place fingerprint_place(int s, index rows, offset nnz) {
+  const offset wobble = offset{s} * s % 97;
+  return {(nnz / fingerprint_samples * s + wobble) % nnz,
+          (offset{rows} * s / fingerprint_samples + wobble) % rows};
+}
+
+template <class V> using value_bits = std::conditional_t<sizeof(V) == 8, std::uint64_t, std::uint32_t>;
+
+/// Column, value and row begin of each sample; none for a matrix without entries.
+template <class V> std::vector<std::uint64_t> fingerprint(const csr<V>& a) {
+  std::vector<std::uint64_t> out;
+  for (int s = 0; s < fingerprint_samples && a.nnz() > 0; ++s) {
+    const sampled_place at = fingerprint_place(s, a.rows, a.nnz());
+    out.push_back(static_cast<std::uint64_t>(a.col[at.entry]));
+    out.push_back(std::bit_cast<value_bits<V>>(a.val[at.entry]));
+    out.push_back(static_cast<std::uint64_t>(a.row_begin[at.row]));
+  }
+  return out;
+}
+
+}  // namespace nz

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <nonzero/formats/hubs.hpp>
+
+// How to_hubs takes a matrix apart: all that is known of it before its entries are copied.
+namespace nz {
+
+/// How many steps there are of each sort, and of the values of each kind; constants one by one.
+struct hubs_totals {
+  offset hub_steps = 0, rest_steps = 0, constants = 0, coded = 0, singles = 0, fulls = 0;
+
+  /// Makes room for the values of a slice; returns where they begin.
+  offset add(hubs_values kind, offset steps);
+};
+
+template <class V> struct hubs_plan {
+  hubs<V> made;         // without hub_number, rest_col and values, but with the dictionary
+  array<index> number;  // of each column: its hub number, or -1
+  array<offset> begin;  // of each strand, as sorted: its first entry in the CSR matrix
+  hubs_totals totals;
+};
+
+/// How often each column is used decides which are hubs.
+template <class V> array<index> choose_hubs(const csr<V>& a, const hubs_options& options);
+
+/// The distinct values, by their bits, if there are 2 to 256; else none.
+template <class V> array<V> make_dictionary(const csr<V>& a);
+
+/// Where the pieces of a row begin: piece p of n, of a row of so many entries.
+inline offset piece_start(offset entries, offset n, offset p) {
+  return p * (entries / n) + std::min(p, entries % n);
+}
+/// How many pieces a row is cut into; 1: it is not cut.
+inline offset pieces_of(offset entries) {
+  constexpr offset most = hubs<double>::most_strand_entries;
+  return entries <= most ? 1 : (entries + most - 1) / most;
+}
+
+/// Calls body(i) for all of [0, count), a few thousand at a time by for_each.
+template <class Body> void in_chunks(offset count, const for_each_runner& for_each, Body body) {
+  constexpr offset chunk = 4096;
+  for_each((count + chunk - 1) / chunk, [&](offset c) {
+    for (offset i = c * chunk; i < std::min(count, (c + 1) * chunk); ++i) body(i);
+  });
+}
+
+template <class V> footprint footprint_of(const hubs<V>& a, const hubs_totals& totals);
+
+template <class V>
+hubs_plan<V> plan_hubs(const csr<V>& a, const hubs_options& options, const for_each_runner& for_each);
+
+}  // namespace nz

@@ -1,0 +1,212 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <nonzero/gpu/placed_hubs.cuh>
+#include <nonzero/gpu/read_once.cuh>
+#include <nonzero/gpu/shared.cuh>
+#include <nonzero/gpu/steps.cuh>
+#include <nonzero/gpu/threads.cuh>
+
+namespace nz::gpu {
+
+constexpr int threads_beside_hubs = 1024;  // of the one block that a multiprocessor has room for
+
+/// What a multiply reads, without x and y: arrays of hubs<Value>.
+template <class Value, class Offset> struct hubs_arrays {
+  int hubs, coded;  // how many, and how long the dictionary is
+  std::int64_t slices, strands;
+  const hubs_slice<Offset>* slice;
+  const index* target;
+  const std::uint8_t *hub_length, *rest_length;
+  const std::uint16_t* hub_number;
+  const index* rest_col;
+  const Value *constant, *dictionary;
+  const std::uint8_t* coded_value;
+  const float* single_value;
+  const Value* full_value;
+};
+
+/// x of the hubs, side by side.
+template <class V>
+__global__ void gather_hubs_kernel(std::int64_t hubs, const index* __restrict__ hub, const V* __restrict__ x,
+                                   V* __restrict__ hub_x) {
+  const std::int64_t h = thread_in_grid();
+  if (h < hubs) hub_x[h] = x[hub[h]];
+}
+
+/// The sum of a lane's products over some steps of its slice, of which it takes part in the first `length`.
+/// Eight are under way at once: all loads of one sort, then those that need them, without a branch. `first`
+/// is the lane's place in the first step; read(is_wanted, k) gives what is held as its value in step k or 0,
+/// decode() the value. What padding is multiplied with is forgotten.
+template <class V, class Column, class XOf, class Read, class Decode>
+__device__ __forceinline__ V sum_of_strand(int steps, int length, const Column* __restrict__ first, XOf x_of,
+                                           Read read, Decode decode) {
+  constexpr int ahead = 8;
+  V sum = 0;
+  for (int k = 0; k < steps; k += ahead) {
+    Column j[ahead];
+    decltype(read(true, 0)) held[ahead];
+    V x_of_j[ahead];
+    for (int q = 0; q < ahead; ++q) {
+      const bool takes_part = k + q < length;
+      j[q] = read_once_if(takes_part, first + (k + q) * 32);
+      held[q] = read(takes_part, k + q);
+    }
+    for (int q = 0; q < ahead; ++q) x_of_j[q] = x_of(k + q < length, j[q]);
+    for (int q = 0; q < ahead; ++q) {
+      const V with_it = sum + decode(held[q]) * x_of_j[q];
+      sum = k + q < length ? with_it : sum;
+    }
+  }
+  return sum;
+}
+
+/// The sum of a lane's strand in its slice, which holds its values in one way: the branch is one for the
+/// whole warp.
+template <class V, class Value, class Offset, class HubX, class Dictionary>
+__device__ V sum_of_lane(const hubs_arrays<Value, Offset>& a, const hubs_slice<Offset>& slice, int hub_length,
+                         int rest_length, const HubX* hub_x, const Dictionary* dictionary,
+                         const V* __restrict__ x) {
+  const int lane = threadIdx.x % 32;
+  const auto place = [=](Offset step) { return std::int64_t{step} * 32 + lane; };
+  const auto sum_with = [&](auto read, auto decode) {
+    const V rest = sum_of_strand<V>(
+        slice.rest_steps, rest_length, a.rest_col + place(slice.rest_step),
+        [=](bool is_wanted, index j) { return read_if(is_wanted, x + j); },
+        [=, after = slice.hub_steps](bool is_wanted, int k) { return read(is_wanted, after + k); }, decode);
+    const V hub = sum_of_strand<V>(
+        slice.hub_steps, hub_length, a.hub_number + place(slice.hub_step),
+        [=](bool, std::uint16_t h) { return V{hub_x[h]}; }, read, decode);
+    return hub + rest;
+  };
+  const auto as_it_is = [](auto value) { return static_cast<V>(value); };
+  if (slice.values == hubs_values::one)
+    return sum_with([](bool, int) { return 0; },
+                    [value = static_cast<V>(a.constant[slice.value])](int) { return value; });
+  if (slice.values == hubs_values::coded)
+    return sum_with([from = a.coded_value + place(slice.value)](
+                        bool is_wanted, int k) { return read_once_if(is_wanted, from + k * 32); },
+                    [=](std::uint8_t code) { return V{dictionary[code]}; });
+  if (slice.values == hubs_values::single)
+    return sum_with([from = a.single_value + place(slice.value)](
+                        bool is_wanted, int k) { return read_once_if(is_wanted, from + k * 32); },
+                    as_it_is);
+  return sum_with([from = a.full_value + place(slice.value)](
+                      bool is_wanted, int k) { return read_once_if(is_wanted, from + k * 32); },
+                  as_it_is);
+}
+
+// A lane per strand, a row or a piece of one, and a warp per slice of 32. x of the columns used most is
+// loaded into shared memory first, by each of the blocks, which stay for all of the work: one for each
+// multiprocessor. Of 32 gathers from there, few wait for each other; from L2 each takes a sector. The sums of
+// pieces are added up by a second launch. Without hubs there are as many blocks as the slices need.
+// Good: power laws, where a few columns have most of the entries, and giant rows, in pieces of 128; values
+// that repeat.  Bad: x used evenly (no hubs: the gather from L2 is all there is); small matrices, for which
+// three launches and the loading of hubs are most of the time.
+// Traffic: 10 bytes per entry of a hub, 12 of the rest, in double, less for values that repeat; 6 per strand;
+// plus the gather of x for the rest.
+// Source: ours; sorted slices after Kreutzer et al. 2014 (SELL-C-sigma).
+template <class Value, class V, class Offset, class Epilogue>
+__global__ void __launch_bounds__(threads_beside_hubs)
+    hubs_slices_kernel(hubs_arrays<Value, Offset> a, const V* __restrict__ hub_x, const V* __restrict__ x,
+                       V* __restrict__ y, V* __restrict__ piece_sum, Epilogue finish) {
+  auto* const near_x = dynamic_shared<V>();
+  auto* const dictionary = near_x + a.hubs;
+  for (int h = threadIdx.x; h < a.hubs; h += blockDim.x) near_x[h] = hub_x[h];
+  for (int c = threadIdx.x; c < a.coded; c += blockDim.x) dictionary[c] = static_cast<V>(a.dictionary[c]);
+  __syncthreads();
+
+  // Slices come by length: neighbours go to different blocks, so that all have long and short ones.
+  const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / 32);
+  const int lane = threadIdx.x % 32;
+  row_finisher<Epilogue> finish_row(finish, y);
+  for (std::int64_t s = std::int64_t{threadIdx.x / 32} * gridDim.x + blockIdx.x; s < a.slices; s += warps) {
+    const std::int64_t strand = s * 32 + lane;
+    const bool is_there = strand < a.strands;
+    const int hub_length = is_there ? read_once(a.hub_length + strand) : 0;
+    const int rest_length = is_there ? read_once(a.rest_length + strand) : 0;
+    const index target = is_there ? read_once(a.target + strand) : 0;
+    const V sum = sum_of_lane<V>(a, a.slice[s], hub_length, rest_length, near_x, dictionary, x);
+    if (!is_there) continue;
+    if (target >= 0)
+      finish_row(sum, target);
+    else
+      piece_sum[-1 - target] = sum;
+  }
+  finish_row.leave_sums();
+}
+
+/// A warp per cut row adds up its pieces, always in the same order.
+template <class V, class Epilogue>
+__global__ void hubs_finish_kernel(std::int64_t cut_rows, const index* __restrict__ cut_row,
+                                   const offset* __restrict__ piece_begin, const V* __restrict__ piece_sum,
+                                   V* __restrict__ y, Epilogue finish) {
+  const std::int64_t cut = thread_in_grid() / 32;
+  const int lane = threadIdx.x % 32;
+  row_finisher<Epilogue> finish_row(finish, y);
+  if (cut < cut_rows) {  // the whole warp
+    V sum = 0;
+    for (offset p = piece_begin[cut] + lane; p < piece_begin[cut + 1]; p += 32) sum += piece_sum[p];
+    sum = sum_of_group<32>(sum);
+    if (lane == 0) finish_row(sum, cut_row[cut]);
+  }
+  finish_row.leave_sums();
+}
+
+struct hubs_slices_launch {
+  template <class A, class Offset, class V = A> using placed = placed_hubs<A, V, Offset>;
+
+  template <class Queue, class Value, class V, class Offset>
+  static std::int64_t blocks(const Queue& queue, const placed_hubs<Value, V, Offset>& a) {
+    return blocks_of_slices(queue, a) + blocks_of_cut_rows(a);
+  }
+
+  template <class Queue, class Value, class V, class Offset, class Epilogue>
+  static void multiply(Queue& queue, const placed_hubs<Value, V, Offset>& a, const V* x, V* y,
+                       Epilogue finish) {
+    const auto count = [](const auto& values) { return static_cast<std::int64_t>(values.size()); };
+    const hubs_arrays<Value, Offset> arrays{static_cast<int>(a.hub.size()),
+                                            static_cast<int>(a.dictionary.size()),
+                                            count(a.slices),
+                                            count(a.target),
+                                            a.slices.data(),
+                                            a.target.data(),
+                                            a.hub_length.data(),
+                                            a.rest_length.data(),
+                                            a.hub_number.data(),
+                                            a.rest_col.data(),
+                                            a.constant.data(),
+                                            a.dictionary.data(),
+                                            a.coded_value.data(),
+                                            a.single_value.data(),
+                                            a.full_value.data()};
+    queue.launch("gather_hubs", blocks_for(count(a.hub)), threads_per_block, gather_hubs_kernel<V>,
+                 count(a.hub), a.hub.data(), x, a.hub_x.data());
+    const std::int64_t blocks = blocks_of_slices(queue, a);
+    queue.launch_with_shared("hubs_slices", blocks, threads_of(a),
+                             (a.hub.size() + a.dictionary.size()) * sizeof(V),
+                             hubs_slices_kernel<Value, V, Offset, Epilogue>, arrays, a.hub_x.data(), x, y,
+                             a.piece_sum.data(), finish);
+    queue.launch("hubs_finish", blocks_of_cut_rows(a), threads_per_block, hubs_finish_kernel<V, Epilogue>,
+                 count(a.cut_row), a.cut_row.data(), a.piece_begin.data(), a.piece_sum.data(), y,
+                 after_blocks(finish, blocks));
+  }
+
+ private:
+  template <class Placed> static int threads_of(const Placed& a) {
+    return a.hub.size() > 0 ? threads_beside_hubs : threads_per_block;
+  }
+  template <class Queue, class Placed>
+  static std::int64_t blocks_of_slices(const Queue& queue, const Placed& a) {
+    const auto lanes = static_cast<std::int64_t>(a.slices.size()) * 32;
+    const std::int64_t needed = (lanes + threads_of(a) - 1) / threads_of(a);
+    return a.hub.size() > 0 ? std::min<std::int64_t>(needed, queue.multiprocessors()) : needed;
+  }
+  template <class Placed> static std::int64_t blocks_of_cut_rows(const Placed& a) {
+    return blocks_for(static_cast<std::int64_t>(a.cut_row.size()) * 32);
+  }
+};
+
+}  // namespace nz::gpu

@@ -1,0 +1,215 @@
+#pragma once
+
+#include <cstdint>
+
+#include <nonzero/formats/hubs.hpp>
+#include <nonzero/gpu/threads.cuh>
+#include <nonzero/gpu/value_bits.cuh>
+
+// What make_hubs.cuh launches, in this order. Each is a step of to_hubs on the device.
+namespace nz::gpu {
+
+template <class T> __global__ void fill_kernel(std::int64_t count, T value, T* __restrict__ out) {
+  const std::int64_t i = thread_in_grid();
+  if (i < count) out[i] = value;
+}
+
+/// A thread per entry counts it for its column.
+template <class Count>
+__global__ void count_columns_kernel(std::int64_t nnz, const index* __restrict__ col,
+                                     Count* __restrict__ uses) {
+  const std::int64_t k = thread_in_grid();
+  if (k < nnz) atomicAdd(&uses[col[k]], Count{1});
+}
+
+/// Keys by which columns come in the order of use, falling.
+template <class Count, class Key>
+__global__ void column_keys_kernel(std::int64_t cols, const Count* __restrict__ uses, Key* __restrict__ key,
+                                   index* __restrict__ column) {
+  const std::int64_t j = thread_in_grid();
+  if (j >= cols) return;
+  key[j] = ~static_cast<Key>(uses[j]);
+  column[j] = static_cast<index>(j);
+}
+
+/// What the first so many columns, as sorted, are used; and whether they are.
+template <class Key>
+__global__ void column_uses_kernel(std::int64_t count, const Key* __restrict__ key,
+                                   std::int64_t* __restrict__ uses, std::int32_t* __restrict__ is_used) {
+  const std::int64_t h = thread_in_grid();
+  if (h >= count) return;
+  uses[h] = static_cast<std::int64_t>(~key[h]);
+  is_used[h] = uses[h] > 0 ? 1 : 0;
+}
+
+/// Takes the first so many columns, as sorted, for hubs.
+template <class Index>
+__global__ void number_hubs_kernel(std::int64_t hubs, const Index* __restrict__ sorted,
+                                   Index* __restrict__ hub, Index* __restrict__ number) {
+  const std::int64_t h = thread_in_grid();
+  if (h >= hubs) return;
+  hub[h] = sorted[h];
+  number[sorted[h]] = static_cast<Index>(h);
+}
+
+/// A table of distinct values: slots with a value's bits, then whether `no_value` was met, then how many
+/// slots are taken. Past 256 values the rest of it means nothing.
+struct value_table {
+  static constexpr unsigned slots = 4096, most = 256, met_no_value = slots, taken = slots + 1,
+                            cells = slots + 2;
+  static constexpr unsigned long long no_value = ~0ULL;  // what an empty slot holds
+};
+
+__device__ inline void add_value(unsigned long long bits, unsigned long long* cell) {
+  if (bits == value_table::no_value) {
+    atomicExch(&cell[value_table::met_no_value], 1ULL);
+    return;
+  }
+  auto at = static_cast<unsigned>(bits * 0x9e3779b97f4a7c15ULL >> 52);
+  // No more slots than there may be values lie before the right one, or there are too many values.
+  for (unsigned tries = 0; tries <= value_table::most; ++tries) {
+    unsigned long long found = cell[at];  // perhaps an old state: then the next line says what is there
+    if (found == value_table::no_value) {
+      found = atomicCAS(&cell[at], value_table::no_value, bits);
+      if (found == value_table::no_value) {
+        atomicAdd(&cell[value_table::taken], 1ULL);
+        return;
+      }
+    }
+    if (found == bits) return;
+    at = (at + 1) % value_table::slots;
+  }
+  atomicAdd(&cell[value_table::taken], 1ULL + value_table::most);
+}
+
+/// 16 entries for each thread. Warps that come when there are too many values leave at once.
+template <class V>
+__global__ void collect_values_kernel(std::int64_t nnz, const V* __restrict__ val,
+                                      unsigned long long* __restrict__ cell) {
+  constexpr int each = 16;
+  unsigned long long taken = threadIdx.x % 32 == 0 ? atomicAdd(&cell[value_table::taken], 0ULL) : 0;
+  taken = __shfl_sync(full_warp, taken, 0);
+  if (taken > value_table::most) return;
+  const std::int64_t first = (thread_in_grid() - threadIdx.x) * each + threadIdx.x;
+  for (int q = 0; q < each; ++q) {
+    const std::int64_t k = first + std::int64_t{q} * blockDim.x;
+    if (k < nnz) add_value(bits_of_value(val[k]), cell);
+  }
+}
+
+__device__ inline offset pieces_of_row(offset entries) {
+  constexpr offset most = hubs<double>::most_strand_entries;
+  return entries <= most ? 1 : (entries + most - 1) / most;
+}
+
+/// For each row 2^32 and its pieces if it is cut, else 0; and a 0 behind the last. Sums of these count cut
+/// rows and pieces at once.
+template <class Offset>
+__global__ void count_pieces_kernel(std::int64_t rows, const Offset* __restrict__ row_begin,
+                                    std::int64_t* __restrict__ cut) {
+  const std::int64_t i = thread_in_grid();
+  if (i > rows) return;
+  const offset n = i < rows ? pieces_of_row(row_begin[i + 1] - row_begin[i]) : 1;
+  cut[i] = n > 1 ? (std::int64_t{1} << 32) + n : 0;
+}
+
+/// Strands in the order of rows.
+template <class Offset> struct strand_list {
+  index* target;
+  Offset* begin;
+  std::uint8_t* length;
+};
+
+/// A thread per row, and one behind the last. `cut` has the sums of what count_pieces_kernel found.
+template <class Offset>
+__global__ void list_rows_kernel(std::int64_t rows, const Offset* __restrict__ row_begin,
+                                 const std::int64_t* __restrict__ cut, strand_list<Offset> strand,
+                                 index* __restrict__ cut_row, offset* __restrict__ piece_begin) {
+  const std::int64_t i = thread_in_grid();
+  if (i > rows) return;
+  const std::int64_t cuts = cut[i] >> 32, pieces = cut[i] & 0xffffffff;
+  if (i == rows) {
+    piece_begin[cuts] = pieces;
+  } else if (cut[i + 1] != cut[i]) {
+    cut_row[cuts] = static_cast<index>(i);
+    piece_begin[cuts] = pieces;
+  } else {
+    const std::int64_t s = i - cuts + pieces;
+    strand.target[s] = static_cast<index>(i);
+    strand.begin[s] = row_begin[i];
+    strand.length[s] = static_cast<std::uint8_t>(row_begin[i + 1] - row_begin[i]);
+  }
+}
+
+/// A thread per piece finds its row by halving.
+template <class Offset>
+__global__ void list_pieces_kernel(std::int64_t pieces, std::int64_t cut_rows,
+                                   const Offset* __restrict__ row_begin, const index* __restrict__ cut_row,
+                                   const offset* __restrict__ piece_begin, strand_list<Offset> strand) {
+  const std::int64_t piece = thread_in_grid();
+  if (piece >= pieces) return;
+  std::int64_t low = 0, high = cut_rows - 1;  // the last cut row that does not begin behind the piece
+  while (low < high) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    if (piece_begin[middle] <= piece)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  const index row = cut_row[low];
+  const offset entries = row_begin[row + 1] - row_begin[row], p = piece - piece_begin[low];
+  const offset n = piece_begin[low + 1] - piece_begin[low], each = entries / n, longer = entries % n;
+  const std::int64_t s = row - low + piece;
+  strand.target[s] = static_cast<index>(-1 - piece);
+  strand.begin[s] = static_cast<Offset>(row_begin[row] + p * each + (p < longer ? p : longer));
+  strand.length[s] = static_cast<std::uint8_t>(each + (p < longer ? 1 : 0));
+}
+
+constexpr unsigned char strand_is_one = 1, strand_is_single = 2;  // what its values are
+constexpr int lanes_per_strand = 8;
+constexpr unsigned strand_side = 129;  // lengths that there may be
+
+/// Eight lanes per strand: the key to sort it by, and whether its values are all the same or all exact in
+/// single precision.
+template <class V, class Offset>
+__global__ void strand_keys_kernel(std::int64_t strands, strand_list<Offset> strand,
+                                   const index* __restrict__ col, const V* __restrict__ val,
+                                   const index* __restrict__ number, std::uint32_t* __restrict__ key,
+                                   index* __restrict__ in_order, unsigned char* __restrict__ kinds) {
+  const std::int64_t s = thread_in_grid() / lanes_per_strand;
+  if (s >= strands) return;  // all of its lanes
+  const Offset begin = strand.begin[s];
+  const int length = strand.length[s];
+  int hub = 0, others = 0, inexact = 0;
+  for (int k = threadIdx.x % lanes_per_strand; k < length; k += lanes_per_strand) {
+    bool is_exact;
+    to_single(val[begin + k], is_exact);
+    hub += number[col[begin + k]] >= 0 ? 1 : 0;
+    others += bits_of_value(val[begin + k]) != bits_of_value(val[begin]) ? 1 : 0;
+    inexact += is_exact ? 0 : 1;
+  }
+  // Counts of at most 128 each.
+  const int all = sum_of_group<lanes_per_strand>(hub | others << 10 | inexact << 20);
+  if (threadIdx.x % lanes_per_strand != 0) return;
+  hub = all & 1023;
+  const int rest = length - hub;
+  key[s] = (strand_side - 1 - rest) * strand_side + (strand_side - 1 - hub);
+  in_order[s] = static_cast<index>(s);
+  kinds[s] = static_cast<unsigned char>(((all >> 10 & 1023) == 0 ? strand_is_one : 0) |
+                                        (all >> 20 == 0 ? strand_is_single : 0));
+}
+
+/// A thread per place: which strand it has, as sorted.
+template <class Offset>
+__global__ void place_strands_kernel(std::int64_t strands, const std::uint32_t* __restrict__ key,
+                                     const index* __restrict__ sorted, strand_list<Offset> strand,
+                                     index* __restrict__ target, std::uint8_t* __restrict__ hub_length,
+                                     std::uint8_t* __restrict__ rest_length) {
+  const std::int64_t p = thread_in_grid();
+  if (p >= strands) return;
+  target[p] = strand.target[sorted[p]];
+  rest_length[p] = static_cast<std::uint8_t>(strand_side - 1 - key[p] / strand_side);
+  hub_length[p] = static_cast<std::uint8_t>(strand_side - 1 - key[p] % strand_side);
+}
+
+}  // namespace nz::gpu

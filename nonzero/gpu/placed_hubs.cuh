@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+
+#include <nonzero/formats/hubs.hpp>
+#include <nonzero/gpu/make_hubs.cuh>
+#include <nonzero/gpu/placed.cuh>
+
+namespace nz::gpu {
+
+/// hubs<Value> as it lies in a device's memory; x, y and the sums are of type V.
+template <class Value, class V, class Offset> struct placed_hubs {
+  index rows = 0, cols = 0;
+  vector<index> hub, cut_row;
+  vector<offset> piece_begin;
+  vector<index> target;
+  vector<std::uint8_t> hub_length, rest_length;
+  vector<hubs_slice<Offset>> slices;
+  vector<std::uint16_t> hub_number;
+  vector<index> rest_col;
+  vector<Value> constant, dictionary;
+  vector<std::uint8_t> coded_value;
+  vector<float> single_value;
+  vector<Value> full_value;
+  mutable vector<V> hub_x, piece_sum;  // written and read by each multiply
+  offset pieces = 0;
+  std::uint64_t padding_bytes = 0;
+
+  template <class Queue>
+  placed_hubs(Queue& queue, const std::shared_ptr<const device_csr<Value>>& a,
+              const prepare_options& options) {
+    hubs_maker<Queue, placed_hubs, Value, Offset>(queue, placed_csr<Value, Offset>(a), options, *this)
+        .make(room_for_hubs<V>(queue, a->nnz));
+    hub_x = vector<V>(options.on, hub.size());
+    piece_sum = vector<V>(options.on, static_cast<std::size_t>(pieces));
+  }
+  footprint storage() const {
+    return {hub.bytes() + cut_row.bytes() + piece_begin.bytes() + target.bytes() + hub_length.bytes() +
+                rest_length.bytes() + slices.bytes() + hub_number.bytes() + rest_col.bytes() +
+                constant.bytes() + dictionary.bytes() + coded_value.bytes() + single_value.bytes() +
+                full_value.bytes() + hub_x.bytes() + piece_sum.bytes(),
+            padding_bytes};
+  }
+};
+
+}  // namespace nz::gpu

@@ -1,0 +1,170 @@
+#pragma once
+
+#include <cstdint>
+
+#include <nonzero/core/epilogue.hpp>
+#include <nonzero/core/vector.hpp>
+#include <nonzero/gpu/shared.cuh>
+#include <nonzero/gpu/threads.cuh>
+
+// What kernels do with the sums of rows. A kernel hands each to a row_finisher, and at its end, where all
+// threads of the block meet, has it leave what the block has added up: nothing, in a plain multiply. Sums
+// over all rows are made of the blocks' parts by launches of their own, always in the same order.
+namespace nz::gpu {
+
+/// The epilogue of a fused step, for a grid: block b leaves its first sum in parts[b] and its second in
+/// parts[blocks + b].
+template <class V> struct fused_rows {
+  fused_step<V> step;
+  double* parts;
+  std::int64_t blocks;  // of all launches of the step together
+
+  /// For a launch that comes after one of so many blocks.
+  fused_rows after(std::int64_t earlier_blocks) const { return {step, parts + earlier_blocks, blocks}; }
+};
+
+/// A plain multiply has nothing to keep apart.
+template <class V> scale_and_add<V> after_blocks(const scale_and_add<V>& finish, std::int64_t) {
+  return finish;
+}
+template <class V> fused_rows<V> after_blocks(const fused_rows<V>& finish, std::int64_t blocks) {
+  return finish.after(blocks);
+}
+
+/// The sums over the block's threads, in its first; always added in the same order. Every thread calls it,
+/// once in a kernel.
+__device__ inline step_sums sums_of_block(step_sums mine, int sums) {
+  constexpr int most_warps = 32;
+  __shared__ shared_array<double, most_warps> first_of_warp;
+  __shared__ shared_array<double, most_warps> second_of_warp;
+  const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  mine.first = sum_of_group<32>(mine.first);
+  if (sums > 1) mine.second = sum_of_group<32>(mine.second);
+  if (threadIdx.x % 32 == 0) {
+    first_of_warp[warp] = mine.first;
+    if (sums > 1) second_of_warp[warp] = mine.second;
+  }
+  __syncthreads();
+  step_sums total;
+  for (int w = 0; w < warps && threadIdx.x == 0; ++w) {
+    total.first += first_of_warp[w];
+    if (sums > 1) total.second += second_of_warp[w];
+  }
+  return total;
+}
+
+/// Finishes the rows of a thread.
+template <class Epilogue> class row_finisher;
+
+template <class V> class row_finisher<scale_and_add<V>> {
+ public:
+  __device__ row_finisher(const scale_and_add<V>& finish, V* y) : finish_(finish), y_(y) {}
+  __device__ void operator()(V sum, std::int64_t row) const { finish_(sum, y_[row]); }
+  __device__ void leave_sums() const {}
+
+ private:
+  const scale_and_add<V>& finish_;
+  V* y_;
+};
+
+template <class V> class row_finisher<fused_rows<V>> {
+ public:
+  __device__ row_finisher(const fused_rows<V>& finish, V* y) : finish_(finish), y_(y) {}
+  __device__ void operator()(V sum, std::int64_t row) {
+    mine_ += finish_.step.measure_row(finish_.step(sum, row, y_[row]), row);
+  }
+  /// Every thread of the block calls it, once.
+  __device__ void leave_sums() const {
+    const int sums = finish_.step.sums();
+    if (sums == 0) return;
+    const step_sums total = sums_of_block(mine_, sums);
+    if (threadIdx.x != 0) return;
+    finish_.parts[blockIdx.x] = total.first;
+    if (sums > 1) finish_.parts[finish_.blocks + blockIdx.x] = total.second;
+  }
+
+ private:
+  const fused_rows<V>& finish_;
+  V* y_;
+  step_sums mine_;
+};
+
+/// A fused step on what a multiply has left in y, a thread per row: for kernels that do not finish rows.
+template <class V> __global__ void fused_step_kernel(index rows, V* y, fused_rows<V> finish) {
+  const std::int64_t row = thread_in_grid();
+  row_finisher<fused_rows<V>> finish_row(finish, y);
+  if (row < rows) finish_row(y[row], row);
+  finish_row.leave_sums();
+}
+
+constexpr int parts_per_thread = 16;
+constexpr std::int64_t parts_per_block = parts_per_thread * threads_per_block;
+
+/// Adds up `count` parts of each sum, parts_per_block in a block. Those of the second begin at parts + count,
+/// and their totals at totals + gridDim.x.
+template <int Sums>
+__global__ void add_parts_kernel(std::int64_t count, const double* parts, double* totals) {
+  const std::int64_t first = blockIdx.x * parts_per_block + threadIdx.x;
+  step_sums mine;
+  for (int j = 0; j < parts_per_thread; ++j) {
+    const std::int64_t at = first + j * threads_per_block;
+    if (at >= count) continue;
+    mine += {parts[at], Sums > 1 ? parts[count + at] : 0.0};
+  }
+  const step_sums total = sums_of_block(mine, Sums);
+  if (threadIdx.x != 0) return;
+  totals[blockIdx.x] = total.first;
+  if (Sums > 1) totals[gridDim.x + blockIdx.x] = total.second;
+}
+
+/// How many totals are left of so many parts: at least one, of none.
+constexpr std::int64_t totals_of(std::int64_t parts) {
+  return parts <= parts_per_block ? 1 : (parts + parts_per_block - 1) / parts_per_block;
+}
+
+/// Where the parts of two sums lie, made once for all steps with a matrix. After the blocks' own come their
+/// totals, and the totals of those.
+class step_parts {
+ public:
+  step_parts(const std::shared_ptr<device>& on, std::int64_t blocks) : blocks_(blocks) {
+    std::int64_t numbers = 2 * blocks;
+    for (std::int64_t left = totals_of(blocks); left > 1; left = totals_of(left)) numbers += 2 * left;
+    parts_ = vector<double>(on, static_cast<std::size_t>(numbers));
+  }
+  std::uint64_t bytes() const { return parts_.bytes(); }
+
+  template <class V> fused_rows<V> epilogue(const fused_step<V>& step) const {
+    return {step, parts_.data(), blocks_};
+  }
+
+  template <class Queue> void add_up(Queue& queue, int sums, double* to) const {
+    if (sums == 1) add_up<1>(queue, to);
+    if (sums == 2) add_up<2>(queue, to);
+  }
+
+ private:
+  template <int Sums, class Queue> void add_up(Queue& queue, double* to) const {
+    const double* parts = parts_.data();
+    double* next = parts_.data() + 2 * blocks_;
+    for (std::int64_t count = blocks_;;) {
+      const std::int64_t totals = totals_of(count);
+      queue.launch("add_parts", totals, threads_per_block, add_parts_kernel<Sums>, count, parts,
+                   totals == 1 ? to : next);
+      if (totals == 1) return;
+      parts = next;
+      next += 2 * totals;
+      count = totals;
+    }
+  }
+
+  std::int64_t blocks_;
+  mutable vector<double> parts_;  // of the step under way: one at a time, as with multiplies
+};
+
+/// The step for kernels that add to y instead of finishing rows.
+template <class V, class Queue>
+void step_after_multiply(Queue& queue, index rows, const fused_rows<V>& finish, V* y) {
+  queue.launch("fused_step", blocks_for(rows), threads_per_block, fused_step_kernel<V>, rows, y, finish);
+}
+
+}  // namespace nz::gpu

@@ -1,0 +1,257 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <nonzero/formats/device_survey.hpp>
+#include <nonzero/formats/fingerprint.hpp>
+#include <nonzero/gpu/shared.cuh>
+#include <nonzero/gpu/threads.cuh>
+#include <nonzero/gpu/warp_slices_internal.hpp>
+
+// The functions of formats/device_survey.hpp, for one Queue. Each block or warp leaves a record, and the host
+// adds them up: a few kilobytes.
+namespace nz::gpu {
+
+constexpr int survey_window = 1024;  // rows that sell_slices sorts together
+constexpr int length_bins = 1024;    // the last one also for longer rows
+
+struct window_record {
+  offset longest = 0, steps = 0;  // steps: places / 32
+};
+
+struct slice_record {
+  offset entries = 0;
+  index compared = 0;  // rows that have a row before them in the slice
+  index moved = 0, repeated = 0, twins = 0;
+  index spread = 0;  // the most columns between the k-th entries of two rows
+  index inexact = 0;
+};
+
+template <class T, class Pick> __device__ T pick_of_warp(T value, Pick pick) {
+  for (int bit = 16; bit > 0; bit /= 2) value = pick(value, __shfl_xor_sync(full_warp, value, bit));
+  return value;
+}
+
+/// The steps that slices of sorted rows take: of v steps and more, as many as there are slices with a row so
+/// long. By one warp, 32 lengths at a time, the longest first.
+template <class Counts> __device__ offset steps_of_window(Counts& count, offset longest) {
+  const int lane = threadIdx.x % 32;
+  const int top = static_cast<int>(longest < length_bins - 1 ? longest : length_bins - 1);
+  unsigned longer = 0;  // rows of the lengths that were looked at before
+  offset steps = 0;
+  for (int first = top / 32 * 32; first >= 0; first -= 32) {
+    unsigned rows = count[first + lane];
+    for (int step = 1; step < 32; step *= 2) {
+      const unsigned above = __shfl_down_sync(full_warp, rows, step);
+      if (lane + step < 32) rows += above;
+    }
+    rows += longer;
+    if (first + lane > 0) steps += (rows + 31) / 32;
+    longer = __shfl_sync(full_warp, rows, 0);
+  }
+  steps = sum_of_group<32>(steps);
+  const unsigned past_bins = count[length_bins - 1];
+  return steps + (longest - top) * ((past_bins + 31) / 32);
+}
+
+// A block takes windows of 1,024 rows in turn and counts rows by their length.
+// Good: always, it reads 4 bytes per row.  Bad: rows past 1,023 entries, whose lengths are not told apart.
+// Traffic: 4 bytes per row.
+// Source: ours.
+template <class Offset>
+__global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_begin,
+                                   window_record* __restrict__ records) {
+  __shared__ shared_array<unsigned, length_bins> count;
+  __shared__ shared_array<offset, threads_per_block / 32> longest_of_warp;
+  const auto larger = [](offset a, offset b) { return a > b ? a : b; };
+  window_record found;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * survey_window; first < rows;
+       first += std::int64_t{gridDim.x} * survey_window) {
+    for (int b = threadIdx.x; b < length_bins; b += threads_per_block) count[b] = 0;
+    __syncthreads();
+    offset longest = 0;
+    for (int r = threadIdx.x; r < survey_window && first + r < rows; r += threads_per_block) {
+      const offset length = row_begin[first + r + 1] - row_begin[first + r];
+      longest = larger(longest, length);
+      atomicAdd(&count[length < length_bins ? length : length_bins - 1], 1U);
+    }
+    longest = pick_of_warp(longest, larger);
+    if (threadIdx.x % 32 == 0) longest_of_warp[threadIdx.x / 32] = longest;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+      for (int w = 0; w < threads_per_block / 32; ++w) longest = larger(longest, longest_of_warp[w]);
+      found.longest = larger(found.longest, longest);
+      found.steps += steps_of_window(count, longest);
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) records[blockIdx.x] = found;
+}
+
+/// The most columns that lie between the entries which lanes have in the same step.
+template <class Offset>
+__device__ index spread_of_slice(const index* __restrict__ col, Offset begin, int length) {
+  const auto smaller = [](index a, index b) { return a < b ? a : b; };
+  const auto larger = [](index a, index b) { return a > b ? a : b; };
+  const int steps = pick_of_warp(length, larger);
+  index spread = 0;
+  for (int k = 0; k < steps; ++k) {
+    const index mine = k < length ? col[begin + k] : 0;
+    const index low = pick_of_warp(k < length ? mine : index{0x7fffffff}, smaller);
+    spread = larger(spread, pick_of_warp(k < length ? mine : index{0}, larger) - low);
+  }
+  return spread;
+}
+
+// A warp per sampled slice, a lane per row, which is held against the row before.
+// Good: always: so many slices whatever the matrix.  Bad: matrices that differ from place to place.
+// Traffic: up to 1,024 slices of 32 rows, of which 32 entries at the most.
+// Source: ours.
+template <class V, class Offset>
+__global__ void survey_slices_kernel(index rows, const Offset* __restrict__ row_begin,
+                                     const index* __restrict__ col, const V* __restrict__ val,
+                                     std::int64_t slices, int samples, slice_record* __restrict__ records) {
+  constexpr offset most_entries = 32;
+  const std::int64_t sample = thread_in_grid() / 32;
+  if (sample >= samples) return;  // the whole warp
+  const int lane = threadIdx.x % 32;
+  const std::int64_t first = sample * slices / samples * slice_height, row = first + lane;
+  const std::int64_t end = first + slice_height < rows ? first + slice_height : rows;
+  const bool has_row = row < rows;
+  const Offset begin = has_row ? row_begin[row] : Offset{0};
+  const offset full_length = has_row ? row_begin[row + 1] - begin : 0;
+  const int length = static_cast<int>(full_length < most_entries ? full_length : most_entries);
+  const Offset before = has_row && lane > 0 ? row_begin[row - 1] : begin;
+  bool is_moved = has_row && lane > 0 && begin - before == full_length, is_twin = is_moved && length > 0;
+  bool is_repeated = is_moved, is_exact = true;
+  for (int k = 0; k < length; ++k) {
+    const V mine = val[begin + k];
+    is_exact = is_exact && static_cast<V>(static_cast<float>(mine)) == mine;
+    if (!is_moved && !is_twin) continue;
+    const index distance = col[begin + k] - col[before + k];
+    is_moved = is_moved && distance == 1;
+    is_twin = is_twin && distance == 0;
+    is_repeated = is_repeated && mine == val[before + k];
+  }
+  slice_record found;
+  found.moved = __popc(__ballot_sync(full_warp, is_moved));
+  found.repeated = __popc(__ballot_sync(full_warp, is_moved && is_repeated));
+  found.twins = __popc(__ballot_sync(full_warp, is_twin));
+  found.inexact = __popc(__ballot_sync(full_warp, !is_exact));
+  found.spread = spread_of_slice(col, begin, length);
+  found.compared = static_cast<index>(end - first - 1);
+  found.entries = offset{row_begin[end]} - offset{row_begin[first]};
+  if (lane == 0) records[sample] = found;
+}
+
+/// A thread per sample of the fingerprint.
+template <class V, class Offset>
+__global__ void fingerprint_kernel(index rows, offset nnz, const Offset* __restrict__ row_begin,
+                                   const index* __restrict__ col, const V* __restrict__ val,
+                                   std::uint64_t* __restrict__ words) {
+  const auto s = static_cast<int>(thread_in_grid());
+  if (s >= fingerprint_samples) return;
+  const sampled_place at = fingerprint_place(s, rows, nnz);
+  words[s * words_per_sample] = static_cast<std::uint64_t>(col[at.entry]);
+  words[s * words_per_sample + 1] = *reinterpret_cast<const value_bits<V>*>(val + at.entry);
+  words[s * words_per_sample + 2] = static_cast<std::uint64_t>(row_begin[at.row]);
+}
+
+/// A thread per sample: columns of entries from all over the matrix. The multiplier, 2^64 over the golden
+/// ratio, keeps any of them out of step with rows.
+template <class Column>
+__global__ void sample_columns_kernel(offset nnz, const Column* __restrict__ col, int samples,
+                                      Column* __restrict__ sampled) {
+  const std::int64_t s = thread_in_grid();
+  if (s >= samples) return;
+  const std::uint64_t scattered = static_cast<std::uint64_t>(s + 1) * 0x9e3779b97f4a7c15U >> 11;
+  sampled[s] = col[scattered % static_cast<std::uint64_t>(nnz)];
+}
+
+/// Calls body with where the rows begin, whatever that is held in.
+template <class V, class Body> void with_row_begin(const device_csr<V>& a, Body body) {
+  if (a.is_wide())
+    body(a.wide_row_begin.data());
+  else
+    body(a.row_begin.data());
+}
+
+template <class Queue, class V> row_survey survey_rows(const device_csr<V>& a) {
+  constexpr std::int64_t most_blocks = 1024;
+  const std::int64_t windows = (std::int64_t{a.rows} + survey_window - 1) / survey_window;
+  const std::int64_t blocks = std::min(windows, most_blocks);
+  vector<window_record> records(a.where(), static_cast<std::size_t>(blocks));
+  Queue queue(*a.where(), {});
+  with_row_begin(a, [&]<class Offset>(const Offset* row_begin) {
+    queue.launch("survey_rows", blocks, threads_per_block, survey_rows_kernel<Offset>, a.rows, row_begin,
+                 records.data());
+  });
+  row_survey out;
+  for (const window_record& found : records.to_host()) {
+    out.longest = std::max(out.longest, found.longest);
+    out.places += slice_height * found.steps;
+  }
+  return out;
+}
+
+template <class Queue, class V> slice_survey survey_slices(const device_csr<V>& a) {
+  constexpr std::int64_t most_samples = 1024;
+  const std::int64_t slices = (std::int64_t{a.rows} + slice_height - 1) / slice_height;
+  const auto samples = static_cast<int>(std::min(slices, most_samples));
+  vector<slice_record> records(a.where(), static_cast<std::size_t>(samples));
+  Queue queue(*a.where(), {});
+  with_row_begin(a, [&]<class Offset>(const Offset* row_begin) {
+    queue.launch("survey_slices", blocks_for(std::int64_t{samples} * 32), threads_per_block,
+                 survey_slices_kernel<V, Offset>, a.rows, row_begin, a.col.data(), a.val.data(), slices,
+                 samples, records.data());
+  });
+  slice_survey out;
+  std::int64_t rows = 0, twins = 0;
+  for (const slice_record& found : records.to_host()) {
+    const bool has_diagonals = found.compared > 0 && 4 * found.moved >= 3 * found.compared;
+    out.entries += found.entries;
+    if (has_diagonals) out.in_diagonals += found.entries;
+    if (has_diagonals && found.repeated == found.moved) out.in_constants += found.entries;
+    if (!has_diagonals && found.spread < 1 << 8) out.within_8_bits += found.entries;
+    if (!has_diagonals && found.spread < 1 << 16) out.within_16_bits += found.entries;
+    if (found.inexact == 0) out.exact += found.entries;
+    rows += found.compared;
+    twins += found.twins;
+  }
+  out.twin_rows = rows == 0 ? 0 : static_cast<double>(twins) / static_cast<double>(rows);
+  return out;
+}
+
+template <class Queue, class V> double find_hub_share(const device_csr<V>& a) {
+  constexpr int half = 16384;
+  if (a.nnz == 0) return 0;
+  vector<index> sampled(a.where(), std::size_t{2} * half);
+  Queue queue(*a.where(), {});
+  queue.launch("sample_columns", blocks_for(2 * half), threads_per_block, sample_columns_kernel<index>, a.nnz,
+               a.col.data(), 2 * half, sampled.data());
+  const std::vector<index> columns = sampled.to_host();
+  std::vector<bool> is_known(static_cast<std::size_t>(a.cols));
+  for (int s = 0; s < half; ++s) is_known[static_cast<std::size_t>(columns[s])] = true;
+  int again = 0;
+  for (int s = half; s < 2 * half; ++s) again += is_known[static_cast<std::size_t>(columns[s])];
+  return static_cast<double>(again) / half;
+}
+
+template <class Queue, class V> std::vector<std::uint64_t> find_fingerprint(const device_csr<V>& a) {
+  if (a.nnz == 0) return {};
+  vector<std::uint64_t> words(a.where(), std::size_t{fingerprint_samples} * words_per_sample);
+  Queue queue(*a.where(), {});
+  with_row_begin(a, [&]<class Offset>(const Offset* row_begin) {
+    queue.launch("fingerprint", blocks_for(fingerprint_samples), threads_per_block,
+                 fingerprint_kernel<V, Offset>, a.rows, a.nnz, row_begin, a.col.data(), a.val.data(),
+                 words.data());
+  });
+  return words.to_host();
+}
+
+template <class Queue, class V>
+constexpr device_surveys<V> surveys_on{survey_rows<Queue, V>, survey_slices<Queue, V>,
+                                       find_hub_share<Queue, V>, find_fingerprint<Queue, V>};
+
+}  // namespace nz::gpu

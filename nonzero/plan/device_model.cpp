@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <cmath>
+
+#include <nonzero/plan/device_model_internal.hpp>
+
+namespace nz {
+namespace {
+
+/// A thread that walks a row alone has some loads under way at once, and memory answers after most of a
+/// microsecond.
+constexpr double step_seconds = 1e-7;
+/// Up to so many entries per row a thread each is faster than a group of lanes each (csr_scalar.cuh).
+constexpr double short_row = 12;
+/// A conversion on the host: CSR there and the result back, and threads that fill it, in bytes of CSR per
+/// second.
+constexpr double host_conversion_speed = 2e9;
+constexpr double lanes_of_warp = 32;
+
+double share(offset part, offset whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+/// Bytes of a value, on average, where those that single precision holds take four.
+double exact_value_bytes(const device_facts& a) {
+  const double exact = share(a.slice.exact, a.slice.entries);
+  return exact * sizeof(float) + (1 - exact) * a.value_bytes;
+}
+
+device_forecast foresee_sell(const device_facts& a) {
+  constexpr double per_slice = 8, passes = 6;  // where it begins, and its first row
+  const auto places = static_cast<double>(a.row.places);
+  return {places * (a.value_bytes + sizeof(index)) + a.rows / lanes_of_warp * per_slice,
+          static_cast<double>(a.row.longest), passes};
+}
+
+/// In blocks of n x n, n - 1 of n rows have the columns of the row before.
+device_forecast foresee_bsr(const device_facts& a) {
+  constexpr double least_twins = 0.45, largest_block = 8, passes = 8;
+  if (a.slice.twin_rows < least_twins)
+    return {.verdict = "few rows have the columns of the row before: no small dense blocks"};
+  const double size = std::min(std::round(1 / (1 - std::min(a.slice.twin_rows, 0.9))), largest_block);
+  // All values are held alike.
+  const double value = a.slice.exact == a.slice.entries ? sizeof(float) : a.value_bytes;
+  return {
+      static_cast<double>(a.nnz) * (value + sizeof(index) / (size * size)) + a.rows / size * sizeof(index), 0,
+      passes};  // long rows are not in blocks
+}
+
+/// Slices of diagonals hold no columns, and those of constants no values either.
+device_forecast foresee_lanes(const device_facts& a) {
+  constexpr double per_slice = 12, passes = 12;  // its pattern and its first value
+  const slice_survey& s = a.slice;
+  const double value = exact_value_bytes(a);
+  const double in_constants = share(s.in_constants, s.entries),
+               in_diagonals = share(s.in_diagonals, s.entries);
+  const double in_8_bits = share(s.within_8_bits, s.entries), in_16_bits = share(s.within_16_bits, s.entries);
+  const double others = 1 - in_diagonals;
+  const double offsets = 1 * in_8_bits + 2 * (in_16_bits - in_8_bits) + 4 * (others - in_16_bits);
+  const double padding = std::max(1.0, share(a.row.places, a.nnz));
+  const double per_entry = (in_diagonals - in_constants) * value + padding * (others * value + offsets);
+  return {static_cast<double>(a.nnz) * per_entry + a.rows / lanes_of_warp * per_slice,
+          static_cast<double>(a.row.longest), passes};
+}
+
+/// Columns used most have short numbers, and their x is at hand. Rows are cut into strands.
+device_forecast foresee_hubs(const device_facts& a) {
+  constexpr double passes = 30, per_strand = 6, longest_strand = 128, short_number = 2;
+  const double column = a.hub_share * short_number + (1 - a.hub_share) * sizeof(index);
+  return {static_cast<double>(a.nnz) * (exact_value_bytes(a) + column) + a.rows * per_strand, longest_strand,
+          passes, 1 - a.hub_share};
+}
+
+double steps_of_csr(std::string_view kernel, const device_facts& a) {
+  const auto longest = static_cast<double>(a.row.longest);
+  if (kernel == "csr_scalar") return longest;
+  return kernel == "csr_vector" ? longest / lanes_of_warp : 0;
+}
+
+}  // namespace
+
+std::optional<device_forecast> foresee_on_device(std::string_view kernel, const device_facts& a) {
+  if (kernel == "sell_slices") return foresee_sell(a);
+  if (kernel == "bsr_rows") return foresee_bsr(a);
+  if (kernel == "lanes_packed") return foresee_lanes(a);
+  if (kernel == "hubs_slices") return foresee_hubs(a);
+  return std::nullopt;
+}
+
+double predict_seconds(const device_forecast& seen, const device_facts& a, double bytes_per_second,
+                       double waiting) {
+  const double moving = (seen.bytes + a.vector_bytes()) / bytes_per_second + seen.gathers * waiting;
+  return launch_seconds + std::max(moving, seen.steps * step_seconds);
+}
+
+double predict_conversion(const kernel_row& kernel, const device_forecast& seen, const device_facts& a,
+                          double bytes_per_second) {
+  if (!kernel.converts_on_device) return a.csr_bytes / host_conversion_speed;
+  return conversion_seconds + seen.passes * a.csr_bytes / bytes_per_second;
+}
+
+std::string_view pick_csr_kernel(const device_facts& a) {
+  constexpr double longest = 1024;   // of a row that a warp may have alone
+  constexpr double small = 1 << 20;  // bytes; below, threads are what a card has too many of
+  if (static_cast<double>(a.row.longest) > std::max(longest, lanes_of_warp * a.mean_row()))
+    return "csr_merge";
+  const bool is_even = static_cast<double>(a.row.longest) <= 4 * short_row;
+  return a.mean_row() <= short_row && is_even && a.csr_bytes >= small ? "csr_scalar" : "csr_vector";
+}
+
+std::string rule_out_csr_kernel(std::string_view kernel, const device_facts& a, double bytes_per_second) {
+  const double reading = launch_seconds + (a.csr_bytes + a.vector_bytes()) / bytes_per_second;
+  if (steps_of_csr(kernel, a) * step_seconds > reading) return "its longest row would hold it up";
+  if (kernel == "csr_scalar" && a.mean_row() > short_row) return "its rows are too long for a thread each";
+  if (kernel == "csr_vector" && a.mean_row() <= short_row) return "its rows are too short for several lanes";
+  return {};
+}
+
+}  // namespace nz

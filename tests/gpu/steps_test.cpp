@@ -1,0 +1,50 @@
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include <nonzero/gpu/emulator/device.hpp>
+#include <nonzero/gpu/emulator/language_internal.hpp>
+#include <nonzero/gpu/emulator/launch_internal.hpp>
+// After the language that it is written in: sorted so by its name.
+#include <nonzero/gpu/steps.cuh>
+
+// How the parts of a step's sums are added up. The steps themselves are tested over the table of kernels, in
+// tests/plan/steps_test.cpp.
+namespace {
+
+struct test_queue {
+  std::uint64_t launches = 0;
+
+  template <class... Params, class... Args>
+  void launch(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
+              const Args&... args) {
+    nz::emulator::launch(name, nz::emulator::line_of_blocks(name, blocks, threads),
+                         {.threads = 0, .order = ++launches}, kernel, args...);
+  }
+};
+
+// Whole numbers, so that the sums are exact whatever their order.
+TEST(StepParts, AreAddedUpWhateverTheirNumber) {
+  constexpr std::int64_t full = nz::gpu::parts_per_block;
+  for (const std::int64_t blocks : {std::int64_t{0}, std::int64_t{1}, std::int64_t{255}, std::int64_t{257},
+                                    full - 1, full, full + 1, 2 * full, 30 * full + 7})
+    for (const int sums : {1, 2}) {
+      SCOPED_TRACE(testing::Message() << blocks << " blocks, " << sums << " sums");
+      test_queue queue;
+      const nz::gpu::step_parts parts(nz::emulator_device(), blocks);
+      double* const first = parts.epilogue(nz::fused_step<float>{}).parts;
+      std::iota(first, first + blocks, 1.0);
+      if (sums > 1) std::fill(first + blocks, first + 2 * blocks, 3.0);
+      double found[2] = {-1, -1};
+      parts.add_up(queue, sums, found);
+      EXPECT_EQ(found[0], static_cast<double>(blocks * (blocks + 1) / 2));
+      EXPECT_EQ(found[1], sums > 1 ? 3.0 * static_cast<double>(blocks) : -1.0);
+    }
+}
+
+TEST(StepParts, TakeNextToNothing) {
+  // A plain multiply of a million rows takes some 10,000 times as much.
+  EXPECT_LT(nz::gpu::step_parts(nz::emulator_device(), 4000).bytes(), 100'000U);
+}
+
+}  // namespace

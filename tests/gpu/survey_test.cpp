@@ -1,0 +1,117 @@
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include <nonzero/formats/device_survey.hpp>
+#include <nonzero/formats/fingerprint.hpp>
+#include <nonzero/formats/sell.hpp>
+#include <nonzero/gpu/emulator/device.hpp>
+#include <nonzero/io/generate.hpp>
+
+#include "tests/battery/battery.hpp"
+
+// What plans ask of a matrix on a device, in the emulator.
+namespace {
+
+template <class V> class Survey : public testing::Test {
+ protected:
+  static nz::slice_survey slices_of(const nz::csr<V>& a) {
+    return nz::emulator_surveys<V>().slices(*nz::place_csr(a, nz::emulator_device()));
+  }
+  static nz::slice_survey slices_of(const char* spec) { return slices_of(nz::generate::from_spec<V>(spec)); }
+};
+struct names {
+  template <class V> static std::string GetName(int) { return sizeof(V) == 4 ? "float" : "double"; }
+};
+using values = testing::Types<float, double>;
+TYPED_TEST_SUITE(Survey, values, names);
+
+TYPED_TEST(Survey, OfRowsHasTheLongestAndWhatSlicesTake) {
+  using V = TypeParam;
+  constexpr nz::offset told_apart = 1023;  // lengths
+  for (const auto& [name, a] : battery::matrices<V>())
+    for (const bool wide : {false, true}) {
+      SCOPED_TRACE(name + (wide ? ", wide" : ""));
+      const auto found = nz::emulator_surveys<V>().rows(*nz::place_csr(a, nz::emulator_device(), wide));
+      nz::offset longest = 0;
+      for (nz::index i = 0; i < a.rows; ++i) longest = std::max(longest, a.row_length(i));
+      EXPECT_EQ(found.longest, longest);
+      const auto slices = nz::to_sell(a, {.height = 32, .sigma = 1024}, {1e9});
+      EXPECT_GE(found.places, slices.slice_begin.back());
+      if (longest <= told_apart) {
+        EXPECT_EQ(found.places, slices.slice_begin.back());
+      }
+    }
+}
+
+TYPED_TEST(Survey, OfRowsTakesSeveralWindowsInABlock) {
+  using V = TypeParam;
+  // More windows than there are blocks: the last one has the longest row.
+  const nz::index rows = 1025 * 1024;
+  nz::csr<V> a{rows, 8, {}, {}, {}};
+  a.row_begin.assign(static_cast<std::size_t>(rows) + 1, 0);
+  a.row_begin.back() = 5;
+  a.col = {0, 1, 2, 3, 4};
+  a.val.assign(5, V{1});
+  const auto found = nz::emulator_surveys<V>().rows(*nz::place_csr(a, nz::emulator_device()));
+  EXPECT_EQ(found.longest, 5);
+  EXPECT_EQ(found.places, 5 * 32);
+}
+
+TYPED_TEST(Survey, OfSlicesKnowsStencils) {
+  const auto constant = this->slices_of("poisson2d:60");
+  EXPECT_EQ(constant.in_diagonals, constant.entries);
+  EXPECT_EQ(constant.in_constants, constant.entries);
+  EXPECT_EQ(constant.exact, constant.entries);
+  EXPECT_EQ(constant.twin_rows, 0);
+  auto a = nz::generate::from_spec<TypeParam>("poisson2d:60");
+  for (std::size_t k = 0; k < a.val.size(); ++k) a.val[k] = TypeParam{1} / static_cast<TypeParam>(k + 3);
+  const auto varied = this->slices_of(a);
+  EXPECT_EQ(varied.in_diagonals, varied.entries);
+  EXPECT_EQ(varied.in_constants, 0);
+  EXPECT_EQ(varied.exact, sizeof(TypeParam) == 4 ? varied.entries : 0);
+}
+
+TYPED_TEST(Survey, OfSlicesKnowsBlocksAndScatter) {
+  const auto blocks = this->slices_of("fem:9");
+  EXPECT_NEAR(blocks.twin_rows, 2.0 / 3, 0.03);
+  EXPECT_LT(blocks.in_diagonals, blocks.entries / 10);
+  const auto scattered = this->slices_of("uniform:200000:4");
+  EXPECT_EQ(scattered.within_16_bits, 0);
+  EXPECT_EQ(scattered.in_diagonals, 0);
+  EXPECT_LT(scattered.twin_rows, 0.1);
+  const auto near = this->slices_of("uniform:200:4");
+  EXPECT_EQ(near.within_8_bits, near.entries);
+  EXPECT_EQ(near.within_16_bits, near.entries);
+}
+
+TYPED_TEST(Survey, OfSlicesCountsAllEntriesOfASmallMatrix) {
+  using V = TypeParam;
+  for (const auto& [name, a] : battery::matrices<V>())
+    if (a.rows <= 1024 * 32) {
+      EXPECT_EQ(this->slices_of(a).entries, a.nnz()) << name;
+    }
+}
+
+TYPED_TEST(Survey, HubShareTellsPowerLawsFromEvenUse) {
+  using V = TypeParam;
+  const auto share_of = [](const char* spec) {
+    const auto a = nz::generate::from_spec<V>(spec);
+    return nz::emulator_surveys<V>().hub_share(*nz::place_csr(a, nz::emulator_device()));
+  };
+  EXPECT_EQ(share_of("rows:0,0,0"), 0);
+  EXPECT_GT(share_of("uniform:300:8"), 0.99);  // all columns are known by then
+  EXPECT_LT(share_of("uniform:400000:1"), 0.2);
+  EXPECT_GT(share_of("rmat:15"), 2 * share_of("uniform:32768:16"));
+}
+
+TYPED_TEST(Survey, FingerprintIsTheHostsWord) {
+  using V = TypeParam;
+  for (const auto& [name, a] : battery::matrices<V>())
+    for (const bool wide : {false, true})
+      EXPECT_EQ(nz::emulator_surveys<V>().fingerprint(*nz::place_csr(a, nz::emulator_device(), wide)),
+                nz::fingerprint(a))
+          << name;
+}
+
+}  // namespace

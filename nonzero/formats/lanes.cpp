@@ -4,47 +4,68 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <nonzero/formats/from_entries_internal.hpp>
 #include <nonzero/formats/lanes_slice_internal.hpp>
 
 namespace nz {
 namespace {
 
-constexpr index window_rows = 1024;  // that are sorted together
 constexpr offset part_slices = 256;  // that are converted together
 
-std::uint64_t value_bytes(packed_values kind, std::size_t full) {
-  return kind == packed_values::one ? 0 : kind == packed_values::single ? sizeof(float) : full;
-}
+/// What is known of a window of rows from their lengths.
+struct window_order {
+  lanes_lengths lengths;
+  offset places = 0;  // of rows, in as many steps as their slice has
+  bool is_sorted = false;
+};
 
-/// Sorts the rows of a window, the longest first, if more than an eighth of its places were padding.
-template <class V> bool sort_if_uneven(const csr<V>& a, index* row, offset begin, offset end) {
-  const auto length = [&](offset i) { return a.row_length(static_cast<index>(i)); };
-  offset places = 0;
+template <class V> window_order measure_window(const csr<V>& a, const index* row, offset begin, offset end) {
+  window_order out;
   for (offset first = begin; first < end; first += 32) {
     const offset last = std::min<offset>(first + 32, end);
     offset longest = 0;
-    for (offset i = first; i < last; ++i) longest = std::max(longest, length(i));
-    places += longest * (last - first);
+    for (offset p = first; p < last; ++p) longest = std::max(longest, a.row_length(row[p]));
+    out.places += longest * (last - first);
+    out.lengths.steps += longest;
+    out.lengths.longest = std::max(out.lengths.longest, longest);
   }
-  std::iota(row + begin, row + end, static_cast<index>(begin));
-  const offset entries = a.row_begin[end] - a.row_begin[begin];
-  if (places <= entries + entries / 8) return false;
-  std::sort(row + begin, row + end,
-            [&](index i, index j) { return length(i) != length(j) ? length(i) > length(j) : i < j; });
-  return true;
+  return out;
 }
 
-template <class V> array<index> order_rows(const csr<V>& a, const for_each_runner& for_each) {
-  array<index> row(static_cast<std::size_t>(a.rows));
-  const offset windows = (offset{a.rows} + window_rows - 1) / window_rows;
-  std::vector<char> is_sorted(static_cast<std::size_t>(windows));
-  for_each(windows, [&](offset w) {
-    const offset begin = w * window_rows, end = std::min<offset>(begin + window_rows, a.rows);
-    is_sorted[static_cast<std::size_t>(w)] = sort_if_uneven(a, row.data(), begin, end);
+/// The rows of a window in their own order, or the longest first if that leaves too much padding.
+template <class V> window_order order_window(const csr<V>& a, index* row, offset begin, offset end) {
+  std::iota(row + begin, row + end, static_cast<index>(begin));
+  window_order out = measure_window(a, row, begin, end);
+  if (!is_uneven_window(out.places, a.row_begin[end] - a.row_begin[begin])) return out;
+  std::sort(row + begin, row + end, [&](index i, index j) {
+    const offset of_i = a.row_length(i), of_j = a.row_length(j);
+    return of_i != of_j ? of_i > of_j : i < j;
   });
-  if (std::find(is_sorted.begin(), is_sorted.end(), 1) == is_sorted.end()) return {};
-  return row;
+  out = measure_window(a, row, begin, end);
+  out.is_sorted = true;
+  return out;
+}
+
+/// Fills `row`, as in lanes<V>.
+template <class V>
+lanes_lengths order_rows(const csr<V>& a, const for_each_runner& for_each, array<index>& row) {
+  row.resize(static_cast<std::size_t>(a.rows));
+  const offset windows = (offset{a.rows} + lanes_window_rows - 1) / lanes_window_rows;
+  std::vector<window_order> order(static_cast<std::size_t>(windows));
+  for_each(windows, [&](offset w) {
+    const offset begin = w * lanes_window_rows, end = std::min<offset>(begin + lanes_window_rows, a.rows);
+    order[static_cast<std::size_t>(w)] = order_window(a, row.data(), begin, end);
+  });
+  lanes_lengths out;
+  for (const window_order& one : order) {
+    out.steps += one.lengths.steps;
+    out.longest = std::max(out.longest, one.lengths.longest);
+  }
+  const auto is_sorted = [](const window_order& one) { return one.is_sorted; };
+  if (std::none_of(order.begin(), order.end(), is_sorted)) row = {};
+  return out;
 }
 
 /// Some slices, one after the other, and the patterns that are distinct among them.
@@ -66,10 +87,9 @@ template <class V> struct lanes_plan {
   offset steps = 0, offsets = 0, singles = 0, fulls = 0;  // of the matrix; all but steps / 32
 };
 
-/// What each slice is to be, and what that would take if none shared a pattern.
+/// What each slice is to be, its rows in order, and what that would take if none shared a pattern.
 template <class V>
 footprint choose_all(const csr<V>& a, const for_each_runner& for_each, lanes_plan<V>& plan) {
-  plan.row = order_rows(a, for_each);
   const offset slices = (offset{a.rows} + 31) / 32;
   plan.parts.resize(static_cast<std::size_t>((slices + part_slices - 1) / part_slices));
   for_each(static_cast<offset>(plan.parts.size()), [&](offset p) {
@@ -83,7 +103,7 @@ footprint choose_all(const csr<V>& a, const for_each_runner& for_each, lanes_pla
   for (const auto& part : plan.parts)
     for (offset s = 0; s < part.slices; ++s) {
       const lanes_choice& how = part.choices[static_cast<std::size_t>(s)];
-      const std::uint64_t value = value_bytes(how.values, sizeof(V));
+      const std::uint64_t value = lanes_value_bytes(how.values, sizeof(V));
       const offset lanes = std::min<offset>(32, a.rows - (part.slice + s) * 32);
       all.padding_bytes += static_cast<std::uint64_t>(how.padding(lanes)) * value;
       all.bytes += static_cast<std::uint64_t>(how.steps) * (sizeof(lanes_step<V>) + 32 * (value + how.width));
@@ -194,6 +214,7 @@ void fill_part(const csr<V>& a, const lanes_plan<V>& plan, const lanes_part<V>& 
 template <class V>
 lanes<V> to_lanes(const csr<V>& a, padding_budget budget, const for_each_runner& for_each) {
   lanes_plan<V> plan;
+  require_even_lanes(a.rows, a.nnz(), order_rows(a, for_each, plan.row), budget);
   require_within_budget("lanes", choose_all(a, for_each, plan), footprint_of(a), budget);
   share_patterns(a, for_each, plan);
   lanes<V> out;
@@ -212,6 +233,24 @@ lanes<V> to_lanes(const csr<V>& a, padding_budget budget, const for_each_runner&
   return out;
 }
 
+void require_even_lanes(index rows, offset nnz, const lanes_lengths& lengths, padding_budget budget) {
+  constexpr double always_places = 1 << 16, always_long = 1 << 12;
+  const auto entries = static_cast<double>(nnz), places = 32 * static_cast<double>(lengths.steps);
+  const double mean = entries / std::max(rows, 1);
+  if (places > always_places + budget.times_csr * (entries + rows))
+    throw unsupported(
+        fmt::format("lanes would take {} places for {} rows and {} entries, in slices of 32 rows as long as "
+                    "their longest: "
+                    "past {:g} for each; choose another format or raise the budget",
+                    32 * lengths.steps, rows, nnz, budget.times_csr));
+  if (static_cast<double>(lengths.longest) > always_long + budget.times_csr * mean)
+    throw unsupported(
+        fmt::format("lanes would leave a row of {} entries to a single lane, {:.1f} being the mean: past "
+                    "{:g} times that; "
+                    "choose another format or raise the budget",
+                    lengths.longest, mean, budget.times_csr));
+}
+
 template <class V> csr<V> to_csr(const lanes<V>& a) { return csr_from_entries<V>(a); }
 
 template <class V> footprint footprint_of(const lanes<V>& a) {
@@ -227,13 +266,14 @@ template <class V> footprint footprint_of(const lanes<V>& a) {
     const lanes_pattern& p = a.patterns[a.pattern[s]];
     const offset lanes = std::min<offset>(32, a.rows - s * 32);
     const auto padding = static_cast<std::uint64_t>(p.steps * lanes - entries[a.pattern[s]]);
-    out.padding_bytes += padding * value_bytes(p.values, sizeof(V));
+    out.padding_bytes += padding * lanes_value_bytes(p.values, sizeof(V));
   }
   return out;
 }
 
 template <class V> footprint lanes_footprint(const csr<V>& a) {
   lanes_plan<V> plan;
+  order_rows(a, run_in_order, plan.row);
   footprint out = choose_all(a, run_in_order, plan);
   share_patterns(a, run_in_order, plan);
   const auto bytes = [](offset count, std::size_t size) { return static_cast<std::uint64_t>(count) * size; };

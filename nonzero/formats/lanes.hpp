@@ -48,8 +48,8 @@ template <class V> footprint footprint_of(const lanes<V>& a);
 template <class V> footprint lanes_footprint(const csr<V>& a);
 
 /// Rows stay where they are but for stretches of 1,024 of very unequal length, which are sorted by it. Throws
-/// `unsupported` where padding would break the budget. The slices are converted by `for_each`, many at a
-/// time.
+/// `unsupported` where padding would break the budget, or a row is so long that its lane would work on alone.
+/// The slices are converted by `for_each`, many at a time.
 template <class V>
 lanes<V> to_lanes(const csr<V>& a, padding_budget budget = {},
                   const for_each_runner& for_each = run_in_order);

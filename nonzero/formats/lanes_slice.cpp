@@ -71,11 +71,7 @@ template <class V> class values_watcher {
   explicit values_watcher(const csr<V>& a) : a_(a) {}
 
   lanes_choice chosen(std::uint8_t width) const {
-    const bool is_short = are_single_ && sizeof(V) > sizeof(float);
-    return {steps_, entries_, width,
-            are_one_   ? packed_values::one
-            : is_short ? packed_values::single
-                       : packed_values::full};
+    return {steps_, entries_, width, lanes_values<V>(are_one_, are_single_)};
   }
 
  private:
@@ -83,20 +79,6 @@ template <class V> class values_watcher {
   offset steps_ = 0, entries_ = 0;
   bool are_one_ = true, are_single_ = true;
 };
-
-/// What a choice takes. Offsets count for lanes without an entry only: where most have one, slices that could
-/// go by diagonals are like each other, and share their offsets.
-template <class V> offset bytes_of(const lanes_choice& how) {
-  const std::size_t value = how.values == packed_values::one      ? 0
-                            : how.values == packed_values::single ? sizeof(float)
-                                                                  : sizeof(V);
-  return how.steps * static_cast<offset>(sizeof(lanes_step<V>) + 32 * value) + how.padding(32) * how.width;
-}
-
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t with) {
-  hash = (hash ^ with) * 0x9e3779b97f4a7c15U;
-  return hash ^ hash >> 29;
-}
 
 }  // namespace
 
@@ -118,14 +100,12 @@ template <class V> lanes_choice choose(const csr<V>& a, const lanes_rows& rows) 
     for_each_lane(mask, [&](std::size_t l) { span = std::max(span, a.col[entry[l]] - lowest); });
     by_rank.see(mask, entry);
   });
-  const lanes_choice ranks = by_rank.chosen(span < 1 << 8 ? 1 : span < 1 << 16 ? 2 : 4);
-  // Steps take time too: four times as many never pay.
-  if (!walk_diagonals(a, rows, 4 * ranks.steps,
+  const lanes_choice ranks = by_rank.chosen(lanes_width(span));
+  if (!walk_diagonals(a, rows, most_diagonals(ranks),
                       [&](offset, std::uint32_t mask, const auto& entry) { by_diagonal.see(mask, entry); }))
     return ranks;
   const lanes_choice diagonals = by_diagonal.chosen(0);
-  // Diagonals may take a little more: a warp reads their columns once, not once for each lane.
-  return bytes_of<V>(diagonals) <= bytes_of<V>(ranks) / 16 * 17 ? diagonals : ranks;
+  return are_better<V>(diagonals, ranks) ? diagonals : ranks;
 }
 
 template <class V>
@@ -133,14 +113,14 @@ void append_pattern(const csr<V>& a, const lanes_rows& rows, const lanes_choice&
                     lanes_dictionary<V>& out) {
   const lanes_pattern made{static_cast<offset>(out.steps.size()), how.steps,
                            static_cast<offset>(out.offsets.size() / 32), how.width, how.values};
-  std::uint64_t hash = mixed(how.width, static_cast<std::uint64_t>(how.values));
+  std::uint64_t hash = mixed_hash(how.width, static_cast<std::uint64_t>(how.values));
   const auto append = [&](offset column, std::uint32_t mask, const auto& entry) {
     const V value = how.values == packed_values::one
                         ? a.val[entry[static_cast<std::size_t>(std::countr_zero(mask))]]
                         : V{0};
     out.steps.push_back({static_cast<index>(column), mask, value});
-    hash = mixed(hash, static_cast<std::uint64_t>(column) << 32 | mask);
-    hash = mixed(hash, std::bit_cast<bits_of<V>>(value));
+    hash = mixed_hash(hash, static_cast<std::uint64_t>(column) << 32 | mask);
+    hash = mixed_hash(hash, std::bit_cast<bits_of<V>>(value));
   };
   out.patterns.push_back(made);
   if (how.width == 0) {
@@ -154,7 +134,7 @@ void append_pattern(const csr<V>& a, const lanes_rows& rows, const lanes_choice&
         const auto from_lowest = static_cast<std::uint32_t>(a.col[entry[l]] - lowest);
         for (std::size_t byte = 0; byte < how.width; ++byte)
           out.offsets[begin + l * how.width + byte] = static_cast<std::uint8_t>(from_lowest >> 8 * byte);
-        hash = mixed(hash, from_lowest);
+        hash = mixed_hash(hash, from_lowest);
       });
     });
   }

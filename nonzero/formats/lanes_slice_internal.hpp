@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include <nonzero/formats/lanes.hpp>
+#include <nonzero/formats/lanes_choice.hpp>
 
 // How to_lanes takes a matrix apart: the slices one by one, then what they share.
 namespace nz {
@@ -16,17 +16,6 @@ struct lanes_rows {
 
 /// `row` as in lanes<V>.
 template <class V> lanes_rows rows_of_slice(const csr<V>& a, const array<index>& row, offset slice);
-
-/// How a slice is to be held.
-struct lanes_choice {
-  offset steps = 0;
-  offset entries = 0;
-  std::uint8_t width = 0;
-  packed_values values = packed_values::one;
-
-  /// Places without an entry, of so many lanes.
-  offset padding(offset lanes) const { return steps * lanes - entries; }
-};
 
 template <class V> lanes_choice choose(const csr<V>& a, const lanes_rows& rows);
 

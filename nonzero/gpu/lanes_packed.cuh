@@ -1,11 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-#include <nonzero/core/threads.hpp>
-#include <nonzero/formats/lanes.hpp>
-#include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/placed_lanes.cuh>
 #include <nonzero/gpu/read_once.cuh>
 #include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/threads.cuh>
@@ -125,49 +122,6 @@ __global__ void lanes_packed_kernel(lanes_arrays<A, Offset> a, const V* __restri
   for (std::int64_t s = begin; s < end; ++s) finish_place(s * 32 + lane, sum_of_any_slice(a, s, x));
   finish_row.leave_sums();
 }
-
-template <class V, class Offset> struct placed_lanes {
-  index rows;
-  vector<index> row, pattern;
-  vector<Offset> value;
-  vector<lanes_pattern> patterns;
-  vector<lanes_step<V>> steps;
-  vector<std::uint8_t> offsets;
-  vector<float> single_value;
-  vector<V> full_value;
-  footprint size;
-  std::int64_t of_constants = 0;  // slices that go by diagonals and have one value for each,
-  std::int64_t their_steps = 0;   // and the steps of all of them
-
-  placed_lanes(const lanes<V>& a, const prepare_options& options)
-      : rows(a.rows),
-        row(place(options.on, a.row)),
-        pattern(place(options.on, a.pattern)),
-        value(place_offsets<Offset>(options.on, a.value)),
-        patterns(place(options.on, a.patterns)),
-        steps(place(options.on, a.steps)),
-        offsets(place(options.on, a.offsets)),
-        single_value(place(options.on, a.single_value)),
-        full_value(place(options.on, a.full_value)),
-        size(footprint_of(a)) {
-    for (const index i : a.pattern)
-      if (a.patterns[i].width == 0 && a.patterns[i].values == packed_values::one) {
-        ++of_constants;
-        their_steps += a.patterns[i].steps;
-      }
-  }
-  placed_lanes(const csr<V>& a, const prepare_options& options)
-      : placed_lanes(to_lanes(a, options.budget,
-                              [](offset count, const auto& body) { parallel_tasks(count, 0, body); }),
-                     options) {}
-  footprint storage() const { return size; }
-  std::string encodings() const {
-    return std::to_string(of_constants) + " of " + std::to_string(pattern.size()) +
-           " slices are diagonals of constants; the others have " + format_bytes(offsets.bytes()) +
-           " of columns, " + format_bytes(single_value.bytes()) + " of values in single precision and " +
-           format_bytes(full_value.bytes()) + " of values as they are";
-  }
-};
 
 struct lanes_packed_launch {
   template <class A, class Offset, class V = A> using placed = placed_lanes<A, Offset>;

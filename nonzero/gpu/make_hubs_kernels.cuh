@@ -1,11 +1,10 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <type_traits>
 
 #include <nonzero/formats/hubs.hpp>
 #include <nonzero/gpu/threads.cuh>
+#include <nonzero/gpu/value_bits.cuh>
 
 // What make_hubs.cuh launches, in this order. Each is a step of to_hubs on the device.
 namespace nz::gpu {
@@ -60,10 +59,6 @@ struct value_table {
                             cells = slots + 2;
   static constexpr unsigned long long no_value = ~0ULL;  // what an empty slot holds
 };
-
-template <class V> __device__ inline unsigned long long bits_of_value(V value) {
-  return std::bit_cast<std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>>(value);
-}
 
 __device__ inline void add_value(unsigned long long bits, unsigned long long* cell) {
   if (bits == value_table::no_value) {
@@ -168,25 +163,6 @@ __global__ void list_pieces_kernel(std::int64_t pieces, std::int64_t cut_rows,
   strand.target[s] = static_cast<index>(-1 - piece);
   strand.begin[s] = static_cast<Offset>(row_begin[row] + p * each + (p < longer ? p : longer));
   strand.length[s] = static_cast<std::uint8_t>(each + (p < longer ? 1 : 0));
-}
-
-/// The float of a value that single precision holds exactly, and whether it does. NaN by its bits: a card
-/// converts every NaN to the same one.
-template <class V> __device__ inline float to_single(V value, bool& is_exact) {
-  if constexpr (sizeof(V) == sizeof(float)) {
-    is_exact = true;
-    return value;
-  } else {
-    const std::uint64_t bits = bits_of_value(value), quiet = std::uint64_t{1} << 51, lost = (1U << 29) - 1;
-    if (value != value) {
-      is_exact = (bits & quiet) != 0 && (bits & lost) == 0;
-      return std::bit_cast<float>(static_cast<std::uint32_t>(bits >> 63 << 31) | 0x7f800000U |
-                                  (static_cast<std::uint32_t>(bits >> 29) & 0x7fffffU));
-    }
-    const auto single = static_cast<float>(value);
-    is_exact = bits_of_value(static_cast<V>(single)) == bits;
-    return single;
-  }
 }
 
 constexpr unsigned char strand_is_one = 1, strand_is_single = 2;  // what its values are

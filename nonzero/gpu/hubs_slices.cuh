@@ -30,16 +30,6 @@ template <class Value, class Offset> struct hubs_arrays {
   const Value* full_value;
 };
 
-/// A slice in loads of 8 bytes.
-template <class Offset> __device__ hubs_slice<Offset> read_slice(const hubs_slice<Offset>* from) {
-  struct words {
-    std::uint64_t word[sizeof(hubs_slice<Offset>) / 8];
-  } all;
-  const auto* const first = reinterpret_cast<const std::uint64_t*>(from);
-  for (std::size_t w = 0; w < sizeof(all) / 8; ++w) all.word[w] = read_once(first + w);
-  return std::bit_cast<hubs_slice<Offset>>(all);
-}
-
 /// x of the hubs, side by side.
 template <class V>
 __global__ void gather_hubs_kernel(std::int64_t hubs, const index* __restrict__ hub, const V* __restrict__ x,
@@ -48,36 +38,28 @@ __global__ void gather_hubs_kernel(std::int64_t hubs, const index* __restrict__ 
   if (h < hubs) hub_x[h] = x[hub[h]];
 }
 
-/// The same number. Without this the compiler would see that it is.
-__device__ __forceinline__ int unknown_to_compiler(int number) {
-  asm("" : "+r"(number));
-  return number;
-}
-
 /// The sum of a lane's products over some steps of its slice, of which it takes part in the first `length`.
-/// `Ahead` are under way at once: all loads of one sort, then those that need them, without a branch. `first`
-/// is the lane's place in the first step; read(is_wanted, k) gives what is held as its value in step k or 0,
-/// decode() the value. What padding is multiplied with is forgotten.
-template <int Ahead, class V, class Column, class XOf, class Read, class Decode>
+/// Eight are under way at once: all loads of one sort, then those that need them, without a branch that
+/// lanes do not share. `first` is the lane's place in the first step; read(k) gives what is held as its value
+/// in step k, decode() the value. What padding is multiplied with is forgotten.
+template <class V, class Column, class XOf, class Read, class Decode>
 __device__ __forceinline__ V sum_of_strand(int steps, int length, const Column* __restrict__ first, XOf x_of,
                                            Read read, Decode decode) {
-  // Seven predicates are too few to keep one for each step from the first loads to the sum. As long as the
-  // compiler knows that they are the same it gives up the order of loads instead.
-  const int length_for_x = unknown_to_compiler(length), length_for_sum = unknown_to_compiler(length);
+  constexpr int ahead = 8;
+  using held_as = decltype(read(0));
   V sum = 0;
-  for (int k = 0; k < steps; k += Ahead) {
-    Column j[Ahead];
-    decltype(read(true, 0)) held[Ahead];
-    V x_of_j[Ahead];
-    for (int q = 0; q < Ahead; ++q) {
-      const bool takes_part = k + q < length;
-      j[q] = read_once_if(takes_part, first + (k + q) * 32);
-      held[q] = read(takes_part, k + q);
+  for (int k = 0; k < steps; k += ahead) {
+    Column j[ahead];
+    held_as held[ahead];
+    V x_of_j[ahead];
+    for (int q = 0; q < ahead; ++q) j[q] = k + q < steps ? read_once(first + (k + q) * 32) : Column{0};
+    for (int q = 0; q < ahead; ++q) {
+      x_of_j[q] = x_of(j[q]);
+      held[q] = k + q < steps ? read(k + q) : held_as{0};
     }
-    for (int q = 0; q < Ahead; ++q) x_of_j[q] = x_of(k + q < length_for_x, j[q]);
-    for (int q = 0; q < Ahead; ++q) {
+    for (int q = 0; q < ahead; ++q) {
       const V with_it = sum + decode(held[q]) * x_of_j[q];
-      sum = k + q < length_for_sum ? with_it : sum;
+      sum = k + q < length ? with_it : sum;
     }
   }
   return sum;
@@ -91,35 +73,26 @@ __device__ V sum_of_lane(const hubs_arrays<Value, Offset>& a, const hubs_slice<O
                          const V* __restrict__ x) {
   const int lane = threadIdx.x % 32;
   const auto place = [=](Offset step) { return std::int64_t{step} * 32 + lane; };
-  // In double, 64 registers hold six of the rest, and eight of the others.
   const auto sum_with = [&](auto read, auto decode) {
-    const V rest = sum_of_strand < sizeof(V) == 8 ? 6 : 8,
-            V > (
-                    slice.rest_steps, rest_length, a.rest_col + place(slice.rest_step),
-                    [=](bool is_wanted, index j) { return read_if(is_wanted, x + j); },
-                    [=, after = slice.hub_steps](bool is_wanted, int k) {
-                      return read(is_wanted, after + k);
-                    },
-                    decode);
-    const V hub = sum_of_strand<8, V>(
+    const V hub = sum_of_strand<V>(
         slice.hub_steps, hub_length, a.hub_number + place(slice.hub_step),
-        [=](bool, std::uint16_t h) { return V{hub_x[h]}; }, read, decode);
+        [=](std::uint16_t h) { return V{hub_x[h]}; }, read, decode);
+    const V rest = sum_of_strand<V>(
+        slice.rest_steps, rest_length, a.rest_col + place(slice.rest_step), [=](index j) { return x[j]; },
+        [=, after = slice.hub_steps](int k) { return read(after + k); }, decode);
     return hub + rest;
   };
   const auto as_it_is = [](auto value) { return static_cast<V>(value); };
   if (slice.values == hubs_values::one)
-    return sum_with([](bool, int) { return 0; },
+    return sum_with([](int) { return 0; },
                     [value = static_cast<V>(a.constant[slice.value])](int) { return value; });
   if (slice.values == hubs_values::coded)
-    return sum_with([from = a.coded_value + place(slice.value)](
-                        bool is_wanted, int k) { return read_once_if(is_wanted, from + k * 32); },
+    return sum_with([from = a.coded_value + place(slice.value)](int k) { return read_once(from + k * 32); },
                     [=](std::uint8_t code) { return V{dictionary[code]}; });
   if (slice.values == hubs_values::single)
-    return sum_with([from = a.single_value + place(slice.value)](
-                        bool is_wanted, int k) { return read_once_if(is_wanted, from + k * 32); },
+    return sum_with([from = a.single_value + place(slice.value)](int k) { return read_once(from + k * 32); },
                     as_it_is);
-  return sum_with([from = a.full_value + place(slice.value)](
-                      bool is_wanted, int k) { return read_once_if(is_wanted, from + k * 32); },
+  return sum_with([from = a.full_value + place(slice.value)](int k) { return read_once(from + k * 32); },
                   as_it_is);
 }
 
@@ -148,11 +121,8 @@ __global__ void __launch_bounds__(threads_beside_hubs, 1)
   const int lane = threadIdx.x % 32;
   row_finisher<Epilogue> finish_row(finish, y);
   std::int64_t s = std::int64_t{threadIdx.x / 32} * gridDim.x + blockIdx.x;
-  hubs_slice<Offset> next{};
-  if (s < a.slices) next = read_slice(a.slice + s);
   for (; s < a.slices; s += warps) {
-    const hubs_slice<Offset> slice = next;  // the one after it is under way meanwhile
-    next = read_slice(a.slice + (s + warps < a.slices ? s + warps : s));
+    const hubs_slice<Offset> slice = a.slice[s];
     const std::int64_t strand = s * 32 + lane;
     const bool is_there = strand < a.strands;
     const int hub_length = is_there ? read_once(a.hub_length + strand) : 0;

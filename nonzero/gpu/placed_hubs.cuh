@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <nonzero/formats/hubs.hpp>
 #include <nonzero/gpu/make_hubs.cuh>
@@ -33,6 +34,13 @@ template <class Value, class V, class Offset> struct placed_hubs {
         .make(room_for_hubs<V>(queue, a->nnz));
     hub_x = vector<V>(options.on, hub.size());
     piece_sum = vector<V>(options.on, static_cast<std::size_t>(pieces));
+  }
+  std::string encodings() const {
+    return std::to_string(hub.size()) + " columns are hubs; " + std::to_string(cut_row.size()) +
+           " rows are cut; values take " + format_bytes(coded_value.bytes()) + " as codes, " +
+           format_bytes(single_value.bytes()) + " in single precision and " +
+           format_bytes(full_value.bytes()) + " as they are; " + std::to_string(constant.size()) + " of " +
+           std::to_string(slices.size()) + " slices have one value";
   }
   footprint storage() const {
     return {hub.bytes() + cut_row.bytes() + piece_begin.bytes() + target.bytes() + hub_length.bytes() +

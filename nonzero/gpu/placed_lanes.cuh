@@ -63,9 +63,11 @@ template <class V, class Offset> struct placed_lanes {
             padding};
   }
   std::string encodings() const {
-    return std::to_string(of_constants) + " of " + std::to_string(pattern.size()) +
-           " slices are diagonals of constants; the others have " + format_bytes(offsets.bytes()) +
-           " of columns, " + format_bytes(single_value.bytes()) + " of values in single precision and " +
+    const std::string constants = std::to_string(of_constants) + " of " + std::to_string(pattern.size()) +
+                                  " slices are diagonals of constants";
+    if (of_constants == static_cast<std::int64_t>(pattern.size())) return constants;
+    return constants + "; the others have " + format_bytes(offsets.bytes()) + " of columns, " +
+           format_bytes(single_value.bytes()) + " of values in single precision and " +
            format_bytes(full_value.bytes()) + " of values as they are";
   }
 

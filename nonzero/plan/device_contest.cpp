@@ -9,8 +9,6 @@
 namespace nz {
 namespace {
 
-/// The part of what CSR waits for that another kernel which gathers is taken to wait for too.
-constexpr double shared_waiting = 0.8;
 /// The share of CSR's time past which x is worth a closer look.
 constexpr double much_waiting = 0.2;
 
@@ -45,17 +43,18 @@ device_contest<V>::device_contest(std::shared_ptr<const device_csr<V>> a, const 
   waiting_seconds_ = std::max(0.0, this->base_seconds() - launch_seconds - moved / bytes_per_second_);
 }
 
-/// Twice a few calls, the shorter of which counts, after one to warm up: enough of them for the clock, and no
-/// more.
+/// A few calls, twice where they are short, the shortest of which counts, after one to warm up: enough of
+/// them for the clock, and no more.
 template <class V> double device_contest<V>::time(const prepared_matrix<V>& ready) {
-  constexpr double sample_seconds = 6e-5;
-  constexpr int most_calls = 16, samples = 2;
+  constexpr double sample_seconds = 6e-5, long_call = 1.5e-4;
+  constexpr int most_calls = 16;
   device& on = *a_->where();
   const auto multiply = [&](stream in) { ready.multiply(V{1}, x_, V{0}, y_, in); };
   const double first = on.measure(1, multiply);
   const int calls = std::clamp(static_cast<int>(sample_seconds / std::max(first, 1e-9)), 1, most_calls);
   double best = first;
-  for (int s = 0; s < samples; ++s) best = std::min(best, on.measure(calls, multiply) / calls);
+  for (int samples = first < long_call ? 2 : 1; samples > 0; --samples)
+    best = std::min(best, on.measure(calls, multiply) / calls);
   return best;
 }
 
@@ -93,7 +92,7 @@ template <class V> void device_contest<V>::predict(const kernel_row& kernel) {
   const auto seen = foresee_on_device(kernel.name, facts_);
   out.verdict = seen ? seen->verdict : "there is no model of what it takes";
   if (!out.verdict.empty()) return;
-  const double waiting = kernel.is_gather_free ? 0 : shared_waiting * waiting_seconds_;
+  const double waiting = kernel.is_gather_free ? 0 : waiting_seconds_;
   out.predicted_bytes = static_cast<std::uint64_t>(seen->bytes);
   out.predicted_seconds = predict_seconds(*seen, facts_, bytes_per_second_, waiting);
   out.predicted_conversion = predict_conversion(kernel, *seen, facts_, bytes_per_second_);

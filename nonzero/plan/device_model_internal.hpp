@@ -18,6 +18,7 @@ struct device_facts {
   offset nnz = 0;
   double value_bytes = 0;
   double csr_bytes = 0;
+  double cache_bytes = 0;  // the device's
   row_survey row;
   slice_survey slice;
   double hub_share = 0;  // device_surveys::hub_share; 0: not looked at
@@ -31,7 +32,7 @@ struct device_forecast {
   double bytes = 0;          // of the converted matrix
   double steps = 0;          // entries that one thread multiplies one after the other, at the most
   double passes = 0;         // over CSR that the conversion takes
-  double gathers = 1;        // the share of entries whose x is gathered from afar
+  double gathers = 1;        // what it waits for x, as a share of what CSR does
   std::string verdict = {};  // why it does not suit; empty where it may
 };
 

@@ -56,6 +56,7 @@ template <class V> device_facts device_planner<V>::find_row_facts() {
                    .nnz = a_->nnz,
                    .value_bytes = sizeof(V),
                    .csr_bytes = static_cast<double>(report_.csr_bytes),
+                   .cache_bytes = static_cast<double>(a_->where()->cache_bytes()),
                    .row = surveys_.rows(*a_),
                    .slice = {}};
   report_.longest_row = out.row.longest;

@@ -58,13 +58,15 @@ std::string plan_line(const plan_report& r) {
   if (r.chosen_seconds > 0 && r.bytes_per_second > 0)
     out += fmt::format("; {:.0f} % of what moving CSR, x and y once would reach",
                        100 * static_cast<double>(r.compulsory_bytes) / r.chosen_seconds / r.bytes_per_second);
-  return out + (r.encodings.empty() ? "" : "; " + r.encodings);
+  return out;
 }
 
 std::string machine_line(const plan_report& r) {
   if (r.bytes_per_second <= 0) return r.machine;
   const char* const does = r.kind == device_kind::cpu ? "reads this matrix at" : "moves";
-  return fmt::format("{}; {} {:.3g} GB/s", r.machine, does, r.bytes_per_second * 1e-9);
+  const double speed = r.bytes_per_second * 1e-9;
+  return fmt::format("{}; {} {} GB/s", r.machine, does,
+                     speed < 1000 ? fmt::format("{:.3g}", speed) : fmt::format("{:.0f}", speed));
 }
 
 std::string cost_line(const plan_report& r) {
@@ -72,7 +74,7 @@ std::string cost_line(const plan_report& r) {
   if (r.csr_seconds > 0)
     out += fmt::format(", as long as {:.0f} multiplies by {}", r.seconds / r.csr_seconds, r.base_kernel);
   if (const auto after = r.pays_after()) out += fmt::format("; paid back after {:.0f} multiplies", *after);
-  return out + fmt::format("; {} are expected", r.expected_multiplies);
+  return out + fmt::format("; {} multiplies are expected", r.expected_multiplies);
 }
 
 using cells = std::array<std::string, 6>;
@@ -122,6 +124,7 @@ std::string explain(const plan_report& r) {
   out += line_of("machine", machine_line(r));
   if (r.csr_seconds > 0) out += line_of("csr", csr_line(r));
   out += line_of("plan", plan_line(r));
+  if (!r.encodings.empty()) out += line_of("encodings", r.encodings);
   if (r.reorder_seconds > 0)
     out += line_of("reordering",
                    fmt::format("{}, {}", time_text(r.reorder_seconds), r.is_reordered ? "kept" : "not kept"));

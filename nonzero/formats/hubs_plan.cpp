@@ -120,6 +120,7 @@ template <class V> array<index> choose_hubs(const csr<V>& a, const hubs_options&
 }
 
 template <class V> array<V> make_dictionary(const csr<V>& a) {
+  if (sizeof(V) <= sizeof(float)) return {};
   std::vector<bits_of<V>> known;
   for (const V value : a.val) {
     const auto bits = std::bit_cast<bits_of<V>>(value);

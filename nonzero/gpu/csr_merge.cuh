@@ -149,6 +149,7 @@ __global__ void __launch_bounds__(threads_per_block)
                      V* __restrict__ y, V* __restrict__ head, V* __restrict__ tail, Epilogue finish) {
   __shared__ shared_array<V, items_per_share> product;
   __shared__ shared_array<unsigned, threads_per_block> ends;  // for each thread, of its products in sum_rows
+  let_next_launch_begin();
   const int thread = threadIdx.x;
   const share_of_list<Offset> share(items, share_row);
   ends[thread] = 0;
@@ -214,6 +215,7 @@ __global__ void csr_merge_finish_kernel(offset shares, const index* __restrict__
   __shared__ shared_array<V, warps> sum_before;
   const std::int64_t share = thread_in_grid(), first = share - threadIdx.x;
   const row_under_way long_row(first, share_row, row_begin);
+  wait_for_launch_before();
   V before = 0;
   if (long_row.last_share < first + threads_per_block)  // else it is for a later block to finish
     for (offset s = long_row.first_share + threadIdx.x; s < first; s += threads_per_block) before += tail[s];
@@ -254,9 +256,9 @@ struct csr_merge_launch {
     queue.launch("csr_merge", a.shares(), threads_per_block, csr_merge_kernel<A, V, Offset, Epilogue>,
                  a.items(), a.share_row.data(), a.row_begin.data(), a.col.data(), a.val.data(), x, y,
                  a.head.data(), a.tail.data(), finish);
-    queue.launch("csr_merge_finish", finishing_blocks(a.shares()), threads_per_block,
-                 csr_merge_finish_kernel<V, Offset, Epilogue>, a.shares(), a.share_row.data(),
-                 a.row_begin.data(), a.head.data(), a.tail.data(), y, after_blocks(finish, a.shares()));
+    queue.launch_after("csr_merge_finish", finishing_blocks(a.shares()), threads_per_block,
+                       csr_merge_finish_kernel<V, Offset, Epilogue>, a.shares(), a.share_row.data(),
+                       a.row_begin.data(), a.head.data(), a.tail.data(), y, after_blocks(finish, a.shares()));
   }
 
  private:

@@ -110,6 +110,7 @@ template <class Value, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_beside_hubs, 1)
     hubs_slices_kernel(hubs_arrays<Value, Offset> a, const V* __restrict__ hub_x, const V* __restrict__ x,
                        V* __restrict__ y, V* __restrict__ piece_sum, Epilogue finish) {
+  let_next_launch_begin();
   auto* const near_x = dynamic_shared<V>();
   auto* const dictionary = near_x + a.hubs;
   for (int h = threadIdx.x; h < a.hubs; h += blockDim.x) near_x[h] = hub_x[h];
@@ -146,6 +147,7 @@ __global__ void hubs_finish_kernel(std::int64_t cut_rows, const index* __restric
   const std::int64_t cut = thread_in_grid() / 32;
   const int lane = threadIdx.x % 32;
   row_finisher<Epilogue> finish_row(finish, y);
+  wait_for_launch_before();
   if (cut < cut_rows) {  // the whole warp
     V sum = 0;
     for (offset p = piece_begin[cut] + lane; p < piece_begin[cut + 1]; p += 32) sum += piece_sum[p];
@@ -189,9 +191,9 @@ struct hubs_slices_launch {
                              (a.hub.size() + a.dictionary.size()) * sizeof(V),
                              hubs_slices_kernel<Value, V, Offset, Epilogue>, arrays, a.hub_x.data(), x, y,
                              a.piece_sum.data(), finish);
-    queue.launch("hubs_finish", blocks_of_cut_rows(a), threads_per_block, hubs_finish_kernel<V, Epilogue>,
-                 count(a.cut_row), a.cut_row.data(), a.piece_begin.data(), a.piece_sum.data(), y,
-                 after_blocks(finish, blocks));
+    queue.launch_after("hubs_finish", blocks_of_cut_rows(a), threads_per_block,
+                       hubs_finish_kernel<V, Epilogue>, count(a.cut_row), a.cut_row.data(),
+                       a.piece_begin.data(), a.piece_sum.data(), y, after_blocks(finish, blocks));
   }
 
  private:

@@ -30,6 +30,7 @@
 // The GPU kernels' rows of the table (plan/kernels.hpp), for one Queue: the emulator's or the card's.
 // A Queue belongs to a device and a stream; it has `kind` and `default_device()`, and
 //   launch(name, blocks, threads, kernel, arguments...), which does nothing for 0 blocks;
+//   launch_after, the same for a kernel that waits for the launch before it by wait_for_launch_before();
 //   launch_with_shared, the same with the bytes of dynamic shared memory after the threads;
 //   most_shared_bytes(), which that may have; multiprocessors(); resident_threads();
 //   temporary<T>(n): n numbers that are not yet written, with data(); what uses them is in the queue before

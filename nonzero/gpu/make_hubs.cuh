@@ -23,12 +23,12 @@ namespace nz::gpu {
 
 /// How many hubs there may be. x of type V: room is left in shared memory for a dictionary and the sums of
 /// a fused step, and beside it for the nearest cache: of the 256 KiB that an H200 has for both, 192 are
-/// taken. Each multiprocessor loads x of all hubs: one must be met four times by each, on average, to be
+/// taken. Each multiprocessor loads x of all hubs: one must be met twice by each, on average, to be
 /// worth it.
 template <class V, class Queue> index room_for_hubs(const Queue& queue, offset nnz) {
   constexpr std::size_t most_bytes = 192 * 1024, coded = hubs<V>::most_coded;
   const std::size_t fit = std::min(queue.most_shared_bytes() - shared_bytes_of_sums, most_bytes) / sizeof(V);
-  const auto paying = static_cast<std::size_t>(nnz / (offset{4} * queue.multiprocessors()));
+  const auto paying = static_cast<std::size_t>(nnz / (offset{2} * queue.multiprocessors()));
   return static_cast<index>(
       std::min({fit > coded ? fit - coded : std::size_t{0}, paying, hubs<V>::most_hubs}));
 }
@@ -102,6 +102,7 @@ template <class Queue, class Placed, class Value, class Offset> class hubs_maker
   }
 
   void collect_values() {
+    if constexpr (sizeof(Value) <= sizeof(float)) return;
     vector<unsigned long long> table = room<unsigned long long>(value_table::cells);
     constexpr std::int64_t each = 16;
     for_all("fill", value_table::slots, fill_kernel<unsigned long long>, value_table::slots,

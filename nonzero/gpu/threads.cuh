@@ -16,6 +16,21 @@ __device__ inline std::int64_t thread_in_grid() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
+/// In a kernel before one that is launched by launch_after: that one may be set up once all blocks of this
+/// one are under way.
+__device__ inline void let_next_launch_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+/// In a kernel that is launched by launch_after: waits until all that was launched before it is done. What
+/// multiplies write is not touched before.
+__device__ inline void wait_for_launch_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /// The lanes, as a mask for __shfl_sync, of the group of `Lanes` neighbours that this thread is in.
 template <int Lanes> __device__ unsigned group_of_lanes() {
   const unsigned first = threadIdx.x % 32 / Lanes * Lanes;

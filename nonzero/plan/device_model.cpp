@@ -29,7 +29,7 @@ double exact_value_bytes(const device_facts& a) {
 /// Where a cache holds x, gathering by slices is a little faster than by rows (H200: 0.93 of the waiting on
 /// rows of 16 at random in float, 0.9 in double); past it, it is no faster.
 device_forecast foresee_sell(const device_facts& a) {
-  constexpr double per_slice = 8, passes = 6;  // where it begins, and its first row
+  constexpr double per_slice = 8, passes = 4;  // where it begins, and its first row
   const auto places = static_cast<double>(a.row.places);
   const bool is_x_near = a.cols * a.value_bytes < a.cache_bytes / 2;
   return {places * (a.value_bytes + sizeof(index)) + a.rows / lanes_of_warp * per_slice,
@@ -104,8 +104,7 @@ double predict_conversion(const kernel_row& kernel, const device_forecast& seen,
 std::string_view pick_csr_kernel(const device_facts& a) {
   constexpr double longest = 1024;   // of a row that a warp may have alone
   constexpr double small = 1 << 20;  // bytes; below, threads are what a card has too many of
-  if (static_cast<double>(a.row.longest) > std::max(longest, lanes_of_warp * a.mean_row()))
-    return "csr_merge";
+  if (static_cast<double>(a.row.longest) > longest) return "csr_merge";
   const bool is_even = static_cast<double>(a.row.longest) <= 4 * short_row;
   return a.mean_row() <= short_row && is_even && a.csr_bytes >= small ? "csr_scalar" : "csr_vector";
 }

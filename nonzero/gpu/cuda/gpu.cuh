@@ -78,27 +78,19 @@ class cuda_queue {
   template <class... Params, class... Args>
   void launch(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
               const Args&... args) {
-    launch_with_shared(name, blocks, threads, 0, kernel, args...);
+    start(name, blocks, threads, 0, false, kernel, args...);
   }
   template <class... Params, class... Args>
   void launch_with_shared(const char* name, std::int64_t blocks, int threads, std::size_t shared_bytes,
                           void (*kernel)(Params...), const Args&... args) {
-    if (blocks == 0) return;  // CUDA takes an empty grid for a mistake
-    if (blocks > most_blocks)
-      throw unsupported(std::string(name) + " needs a grid of " + std::to_string(blocks) +
-                        " blocks, more than a card can have");
-    cudaLaunchConfig_t shape{};
-    shape.gridDim = dim3(static_cast<unsigned>(blocks));
-    shape.blockDim = dim3(static_cast<unsigned>(threads));
-    shape.stream = in_;
-    shape.dynamicSmemBytes = shared_bytes;
-    if (shared_bytes > unasked_shared_bytes)
-      require_success(
-          cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-          "cudaFuncSetAttribute for ", name);
-    const cudaError_t status = cudaLaunchKernelEx(&shape, kernel, static_cast<Params>(args)...);
-    require_success(status, "launching ", name);
+    start(name, blocks, threads, shared_bytes, false, kernel, args...);
+  }
+  /// For a kernel that calls wait_for_launch_before(): where the card can, it is set up while what
+  /// comes before it still runs, which saves a microsecond or two.
+  template <class... Params, class... Args>
+  void launch_after(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
+                    const Args&... args) {
+    start(name, blocks, threads, 0, on_.properties().compute_major >= 9, kernel, args...);
   }
 
   template <class T> cuda_temporary<T> temporary(std::size_t size) { return {on_, in_, size}; }
@@ -117,6 +109,32 @@ class cuda_queue {
   }
 
  private:
+  template <class... Params, class... Args>
+  void start(const char* name, std::int64_t blocks, int threads, std::size_t shared_bytes, bool is_early,
+             void (*kernel)(Params...), const Args&... args) {
+    if (blocks == 0) return;  // CUDA takes an empty grid for a mistake
+    if (blocks > most_blocks)
+      throw unsupported(std::string(name) + " needs a grid of " + std::to_string(blocks) +
+                        " blocks, more than a card can have");
+    cudaLaunchConfig_t shape{};
+    shape.gridDim = dim3(static_cast<unsigned>(blocks));
+    shape.blockDim = dim3(static_cast<unsigned>(threads));
+    shape.stream = in_;
+    shape.dynamicSmemBytes = shared_bytes;
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    shape.attrs = &early;
+    shape.numAttrs = is_early ? 1 : 0;
+    if (shared_bytes > unasked_shared_bytes)
+      require_success(
+          cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+          "cudaFuncSetAttribute for ", name);
+    const cudaError_t status = cudaLaunchKernelEx(&shape, kernel, static_cast<Params>(args)...);
+    require_success(status, "launching ", name);
+  }
+
   template <class... T> std::tuple<T...> read_all(const T*... from) {
     std::tuple<T...> out;
     std::apply([&](T&... to) { (on_.copy(&to, from, sizeof(T), {in_}), ...); }, out);

@@ -59,6 +59,12 @@ class emulator_queue {
     emulator::launch(name, shape, {.threads = 0, .order = on_.next_order()}, kernel, args...);
   }
 
+  template <class... Params, class... Args>
+  void launch_after(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
+                    const Args&... args) {
+    launch(name, blocks, threads, kernel, args...);
+  }
+
   template <class T> array<T> temporary(std::size_t size) { return array<T>(size); }
 
   template <class T> void exclusive_sum(const T* in, T* out, std::int64_t n) {

@@ -102,9 +102,11 @@ double predict_conversion(const kernel_row& kernel, const device_forecast& seen,
 }
 
 std::string_view pick_csr_kernel(const device_facts& a) {
-  constexpr double longest = 1024;   // of a row that a warp may have alone
+  constexpr double most_steps = 36;  // of a group of lanes, as long as csr_merge's second launch takes
   constexpr double small = 1 << 20;  // bytes; below, threads are what a card has too many of
-  if (static_cast<double>(a.row.longest) > longest) return "csr_merge";
+  double lanes = 2;                  // as csr_vector takes for the mean row
+  while (lanes < lanes_of_warp && lanes < a.mean_row()) lanes *= 2;
+  if (static_cast<double>(a.row.longest) > most_steps * lanes) return "csr_merge";
   const bool is_even = static_cast<double>(a.row.longest) <= 4 * short_row;
   return a.mean_row() <= short_row && is_even && a.csr_bytes >= small ? "csr_scalar" : "csr_vector";
 }

@@ -110,8 +110,8 @@ TYPED_TEST(MakeHubs, OnTheDeviceGivesWhatTheHostGives) {
 
 TEST(MakeHubsOnce, SinglePrecisionIsExactForTheSameValues) {
   // A slice for each row length; of the values of each some are exact in single precision.
-  std::vector<index> lengths;
-  for (index i = 0; i < 32 * 12; ++i) lengths.push_back(12 - i / 32);
+  std::vector<index> lengths(32 * 12);
+  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<index>(12 - i / 32);
   auto a = nz::generate::row_lengths<double>(100, lengths, 3);
   const auto odd = odd_values<double>(12);
   for (std::size_t k = 0; k < a.val.size(); ++k)  // more than 256 values: no dictionary

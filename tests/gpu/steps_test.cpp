@@ -37,7 +37,7 @@ TEST(StepParts, AreAddedUpWhateverTheirNumber) {
       if (sums > 1) std::fill(first + blocks, first + 2 * blocks, 3.0);
       double found[2] = {-1, -1};
       parts.add_up(queue, sums, found);
-      EXPECT_EQ(found[0], static_cast<double>(blocks * (blocks + 1) / 2));
+      EXPECT_EQ(found[0], static_cast<double>(blocks) * static_cast<double>(blocks + 1) / 2);
       EXPECT_EQ(found[1], sums > 1 ? 3.0 * static_cast<double>(blocks) : -1.0);
     }
 }

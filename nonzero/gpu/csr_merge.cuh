@@ -208,8 +208,8 @@ struct row_under_way {
 // and there is one at most, has its tails added up by all threads: it may have more than a million.
 template <class V, class Offset, class Epilogue>
 __global__ void csr_merge_finish_kernel(offset shares, const index* __restrict__ share_row,
-                                        const Offset* __restrict__ row_begin, const V* __restrict__ head,
-                                        const V* __restrict__ tail, V* __restrict__ y, Epilogue finish) {
+                                        const Offset* __restrict__ row_begin, const V* head, const V* tail,
+                                        V* __restrict__ y, Epilogue finish) {
   constexpr int warps = threads_per_block / 32;
   __shared__ shared_array<V, threads_per_block> own_tail;
   __shared__ shared_array<V, warps> sum_before;

@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(threads_beside_hubs, 1)
 /// A warp per cut row adds up its pieces, always in the same order.
 template <class V, class Epilogue>
 __global__ void hubs_finish_kernel(std::int64_t cut_rows, const index* __restrict__ cut_row,
-                                   const offset* __restrict__ piece_begin, const V* __restrict__ piece_sum,
+                                   const offset* __restrict__ piece_begin, const V* piece_sum,
                                    V* __restrict__ y, Epilogue finish) {
   const std::int64_t cut = thread_in_grid() / 32;
   const int lane = threadIdx.x % 32;

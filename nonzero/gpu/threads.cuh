@@ -24,7 +24,8 @@ __device__ inline void let_next_launch_begin() {
 #endif
 }
 /// In a kernel that is launched by launch_after: waits until all that was launched before it is done. What
-/// multiplies write is not touched before.
+/// that writes is not touched before, and does not come in as const __restrict__: for all that the compiler
+/// knows then, it may be read ahead of the wait.
 __device__ inline void wait_for_launch_before() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

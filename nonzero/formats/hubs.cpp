@@ -24,10 +24,12 @@ template <class V, class Body>
 void for_each_step(const csr<V>& a, const hubs_plan<V>& plan, offset strand, Body body) {
   const hubs_slice<offset>& slice = plan.made.slices[strand / 32];
   const bool is_there = strand < plan.made.strands();
-  const offset begin = is_there ? plan.begin[strand] : 0;
   offset hub = 0, rest = slice.hub_steps;
   const offset length = is_there ? plan.made.hub_length[strand] + plan.made.rest_length[strand] : 0;
-  for (offset k = begin; k < begin + length; ++k) body(plan.number[a.col[k]] >= 0 ? hub++ : rest++, k);
+  for (offset k = 0; k < length; ++k) {
+    const offset entry = plan.entry(strand, k);
+    body(plan.number[a.col[entry]] >= 0 ? hub++ : rest++, entry);
+  }
   while (hub < slice.hub_steps) body(hub++, offset{-1});
   while (rest < slice.hub_steps + slice.rest_steps) body(rest++, offset{-1});
 }
@@ -95,25 +97,21 @@ hubs<V> to_hubs(const csr<V>& a, const hubs_options& options, padding_budget bud
 template <class V> csr<V> to_csr(const hubs<V>& a) {
   csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
   const auto length = [&](offset s) { return offset{a.hub_length[s]} + a.rest_length[s]; };
-  array<offset> piece_end(static_cast<std::size_t>(a.piece_begin.back()) + 1, 0);
-  for (offset s = 0; s < a.strands(); ++s) {
-    out.row_begin[row_of_strand(a, s) + 1] += length(s);
-    if (a.target[s] < 0) piece_end[-offset{a.target[s]}] = length(s);
-  }
+  for (offset s = 0; s < a.strands(); ++s) out.row_begin[row_of_strand(a, s) + 1] += length(s);
   for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  for (std::size_t p = 1; p < piece_end.size(); ++p) piece_end[p] += piece_end[p - 1];
   out.col.resize(static_cast<std::size_t>(out.nnz()));
   out.val.resize(static_cast<std::size_t>(out.nnz()));
   for (offset s = 0; s < a.strands(); ++s) {
     const index row = row_of_strand(a, s);
     const auto cut = std::lower_bound(a.cut_row.begin(), a.cut_row.end(), row) - a.cut_row.begin();
-    offset to = out.row_begin[row];
-    if (a.target[s] < 0) to += piece_end[-1 - offset{a.target[s]}] - piece_end[a.piece_begin[cut]];
+    const bool is_piece = a.target[s] < 0;
+    offset to = out.row_begin[row] + (is_piece ? -1 - offset{a.target[s]} - a.piece_begin[cut] : 0);
+    const offset stride = is_piece ? a.piece_begin[cut + 1] - a.piece_begin[cut] : 1;
     std::array<std::pair<index, V>, 256> hub, rest;
     std::size_t hubs_here = 0, rest_here = 0;
     for_each_hub_entry(a, s, [&](index col, V val) { hub[hubs_here++] = {col, val}; });
     for_each_rest_entry(a, s, [&](index col, V val) { rest[rest_here++] = {col, val}; });
-    for (std::size_t h = 0, r = 0; h < hubs_here || r < rest_here; ++to) {
+    for (std::size_t h = 0, r = 0; h < hubs_here || r < rest_here; to += stride) {
       const bool is_hub = r == rest_here || (h < hubs_here && hub[h].first < rest[r].first);
       std::tie(out.col[to], out.val[to]) = is_hub ? hub[h++] : rest[r++];
     }

@@ -23,8 +23,9 @@ template <class Offset> struct alignas(16) hubs_slice {
 
 /// For power laws and giant rows: entries in the columns that are used most, the hubs, know their column by a
 /// short number, so that a GPU can keep x of all hubs at hand. A row is a strand, or several where it is
-/// long: its pieces. A strand has its entries in hub columns first, then the rest, both in the row's own
-/// order. Strands are sorted by how many of the rest they have, then by how many in hub columns, both
+/// long: its pieces, which take its entries in turns, so that lanes side by side meet columns that are near
+/// each other. A strand has its entries in hub columns first, then the rest, both in the row's own order.
+/// Strands are sorted by how many of the rest they have, then by how many in hub columns, both
 /// falling, so that slices of 32 have next to no padding.
 template <class V> struct hubs {
   static constexpr index slice_strands = 32;
@@ -39,7 +40,7 @@ template <class V> struct hubs {
   array<index> target;               // of each strand: a row, or -1 - a piece; each row that is not cut
                                      // and each piece once
   array<std::uint8_t> hub_length;    // as long as target: how many entries of each sort; together at
-  array<std::uint8_t> rest_length;   // most most_strand_entries
+  array<std::uint8_t> rest_length;   // most most_strand_entries, and length_of_piece in a piece
   array<hubs_slice<offset>> slices;  // lane l of slice s: strand 32 * s + l
   array<std::uint16_t> hub_number;   // 32 for each hub step, slice after slice; < hub.size()
   array<index> rest_col;             // 32 for each rest step; 0 <= rest_col < cols
@@ -65,7 +66,7 @@ template <class V> footprint footprint_of(const hubs<V>& a);
 template <class V> footprint hubs_footprint(const csr<V>& a);
 
 /// Hubs by how often they are used, then by column. Rows of more than 128 entries are cut into the fewest
-/// pieces, of about equal length. Throws `unsupported` where padding would break the budget. Strands and
+/// pieces. Throws `unsupported` where padding would break the budget. Strands and
 /// slices are converted by `for_each`, many at a time.
 template <class V>
 hubs<V> to_hubs(const csr<V>& a, const hubs_options& options = {}, padding_budget budget = {},
@@ -73,6 +74,9 @@ hubs<V> to_hubs(const csr<V>& a, const hubs_options& options = {}, padding_budge
 /// Rows whose columns never fall come back as they were. Of others, each piece has its entries in hub columns
 /// and its rest in their own order, the one with the lower column first where both have one left.
 template <class V> csr<V> to_csr(const hubs<V>& a);
+
+/// How many of a row's entries piece p of n has: p, p + n, p + 2n and so on.
+constexpr offset length_of_piece(offset entries, offset n, offset p) { return (entries - p + n - 1) / n; }
 
 /// The value of a lane in a step of a slice, hub steps first.
 template <class V> V hubs_value(const hubs<V>& a, const hubs_slice<offset>& slice, offset step, offset lane) {

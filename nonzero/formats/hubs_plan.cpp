@@ -11,6 +11,7 @@ namespace {
 struct strands_in_order {
   array<index> target;
   array<offset> begin;
+  array<index> stride;
   array<std::uint8_t> length, hub_length;
 };
 
@@ -22,21 +23,22 @@ template <class V> strands_in_order cut_rows(const csr<V>& a, hubs<V>& out) {
   const auto size = static_cast<std::size_t>(count);
   all.target.reserve(size);
   all.begin.reserve(size);
+  all.stride.reserve(size);
   all.length.reserve(size);
   for (index i = 0; i < a.rows; ++i) {
     const offset entries = a.row_length(i), n = pieces_of(entries);
     const offset first = out.piece_begin.back();
     for (offset p = 0; p < n; ++p) {
-      const offset begin = piece_start(entries, n, p), end = piece_start(entries, n, p + 1);
       all.target.push_back(n == 1 ? i : static_cast<index>(-1 - (first + p)));
-      all.begin.push_back(a.row_begin[i] + begin);
-      all.length.push_back(static_cast<std::uint8_t>(end - begin));
+      all.begin.push_back(a.row_begin[i] + p);
+      all.stride.push_back(static_cast<index>(n));
+      all.length.push_back(static_cast<std::uint8_t>(length_of_piece(entries, n, p)));
     }
     if (n == 1) continue;
     out.cut_row.push_back(i);
     out.piece_begin.push_back(first + n);
   }
-  all.hub_length.resize(size);
+  all.hub_length.resize(size, 0);
   return all;
 }
 
@@ -56,12 +58,14 @@ template <class V> void sort_strands(const strands_in_order& all, hubs_plan<V>& 
   out.hub_length.resize(count);
   out.rest_length.resize(count);
   plan.begin.resize(count);
+  plan.stride.resize(count);
   for (std::size_t s = 0; s < count; ++s) {
     const std::size_t to = next[key(s)]++;
     out.target[to] = all.target[s];
     out.hub_length[to] = all.hub_length[s];
     out.rest_length[to] = static_cast<std::uint8_t>(all.length[s] - all.hub_length[s]);
     plan.begin[to] = all.begin[s];
+    plan.stride[to] = all.stride[s];
   }
 }
 
@@ -74,10 +78,11 @@ template <class V> hubs_slice<offset> choose(const csr<V>& a, const hubs_plan<V>
     const std::uint8_t hub = plan.made.hub_length[s], rest = plan.made.rest_length[s];
     out.hub_steps = std::max(out.hub_steps, hub);
     out.rest_steps = std::max(out.rest_steps, rest);
-    for (offset k = plan.begin[s]; k < plan.begin[s] + hub + rest; ++k) {
-      if (first == nullptr) first = &a.val[k];
-      are_one = are_one && have_same_bits(a.val[k], *first);
-      are_single = are_single && is_exactly_single(a.val[k]);
+    for (offset k = 0; k < hub + rest; ++k) {
+      const V& value = a.val[plan.entry(s, k)];
+      if (first == nullptr) first = &value;
+      are_one = are_one && have_same_bits(value, *first);
+      are_single = are_single && is_exactly_single(value);
     }
   }
   if (first != nullptr)
@@ -170,9 +175,8 @@ hubs_plan<V> plan_hubs(const csr<V>& a, const hubs_options& options, const for_e
   for (std::size_t h = 0; h < out.hub.size(); ++h) plan.number[out.hub[h]] = static_cast<index>(h);
   strands_in_order all = cut_rows(a, out);
   in_chunks(static_cast<offset>(all.target.size()), for_each, [&](offset s) {
-    const index* const col = a.col.data() + all.begin[s];
-    all.hub_length[s] = static_cast<std::uint8_t>(
-        std::count_if(col, col + all.length[s], [&](index j) { return plan.number[j] >= 0; }));
+    for (offset k = 0; k < all.length[s]; ++k)
+      all.hub_length[s] += plan.number[a.col[all.begin[s] + k * all.stride[s]]] >= 0 ? 1 : 0;
   });
   sort_strands(all, plan);
   out.slices.resize((out.target.size() + 31) / 32);

@@ -1,3 +1,4 @@
+#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
@@ -59,6 +60,23 @@ template <class V> void check_lengths(const hubs<V>& a) {
              a.most_strand_entries);
 }
 
+/// Pieces take the entries of their row in turns.
+template <class V> void check_turns(const hubs<V>& a) {
+  const auto length = [&](offset s) { return offset{a.hub_length[s]} + a.rest_length[s]; };
+  std::vector<offset> piece(static_cast<std::size_t>(a.piece_begin.back()));
+  for (offset s = 0; s < a.strands(); ++s)
+    if (a.target[s] < 0) piece[static_cast<std::size_t>(-1 - offset{a.target[s]})] = length(s);
+  for (std::size_t c = 0; c < a.cut_row.size(); ++c) {
+    const offset first = a.piece_begin[c], n = a.piece_begin[c + 1] - first;
+    const auto begin = piece.begin() + first;
+    const offset entries = std::accumulate(begin, begin + n, offset{0});
+    for (offset p = 0; p < n; ++p)
+      if (begin[p] != length_of_piece(entries, n, p))
+        refuse("piece {} of row {} has {} entries instead of {}", p, a.cut_row[c], begin[p],
+               length_of_piece(entries, n, p));
+  }
+}
+
 /// Returns what the slices take together.
 template <class V> hubs_totals check_slices(const hubs<V>& a) {
   invariants::length_is("hubs", "slices", a.slices.size(), (a.strands() + 31) / 32);
@@ -114,6 +132,7 @@ template <class V> void validate(const hubs<V>& a) {
   check_pieces(a);
   check_targets(a);
   check_lengths(a);
+  check_turns(a);
   check_places(a, check_slices(a));
 }
 

@@ -39,8 +39,8 @@ __global__ void gather_hubs_kernel(std::int64_t hubs, const index* __restrict__ 
 }
 
 /// The sum of a lane's products over some steps of its slice, of which it takes part in the first `length`.
-/// Eight are under way at once: all loads of one sort, then those that need them, without a branch that
-/// lanes do not share. `first` is the lane's place in the first step; read(k) gives what is held as its value
+/// Eight are under way at once: all loads that need no other, then those of x, without a branch that lanes do
+/// not share. `first` is the lane's place in the first step; read(k) gives what is held as its value
 /// in step k, decode() the value. What padding is multiplied with is forgotten.
 template <class V, class Column, class XOf, class Read, class Decode>
 __device__ __forceinline__ V sum_of_strand(int steps, int length, const Column* __restrict__ first, XOf x_of,
@@ -53,10 +53,8 @@ __device__ __forceinline__ V sum_of_strand(int steps, int length, const Column* 
     held_as held[ahead];
     V x_of_j[ahead];
     for (int q = 0; q < ahead; ++q) j[q] = k + q < steps ? read_once(first + (k + q) * 32) : Column{0};
-    for (int q = 0; q < ahead; ++q) {
-      x_of_j[q] = x_of(j[q]);
-      held[q] = k + q < steps ? read(k + q) : held_as{0};
-    }
+    for (int q = 0; q < ahead; ++q) held[q] = k + q < steps ? read(k + q) : held_as{0};
+    for (int q = 0; q < ahead; ++q) x_of_j[q] = x_of(j[q]);
     for (int q = 0; q < ahead; ++q) {
       const V with_it = sum + decode(held[q]) * x_of_j[q];
       sum = k + q < length ? with_it : sum;

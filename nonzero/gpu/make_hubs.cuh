@@ -127,9 +127,9 @@ template <class Queue, class Placed, class Value, class Offset> class hubs_maker
     if (strands > std::numeric_limits<index>::max())
       throw unsupported("hubs: " + std::to_string(strands) + " rows and pieces of rows are more than 2^31");
     auto target = temporary<index>(strands);
-    auto begin = temporary<Offset>(strands);
+    auto begin = temporary<Offset>(strands), stride = temporary<Offset>(strands);
     auto length = temporary<std::uint8_t>(strands);
-    const strand_list<Offset> list{target.data(), begin.data(), length.data()};
+    const strand_list<Offset> list{target.data(), begin.data(), stride.data(), length.data()};
     out_.cut_row = room<index>(cuts);
     out_.piece_begin = room<offset>(cuts + 1);
     for_all("list_rows", std::int64_t{a_.rows} + 1, list_rows_kernel<Offset>, a_.rows, a_.row_begin.data(),
@@ -173,8 +173,8 @@ template <class Queue, class Placed, class Value, class Offset> class hubs_maker
     const filled_hubs<Value> filled{out_.hub_number.data(),   out_.rest_col.data(),
                                     out_.constant.data(),     out_.coded_value.data(),
                                     out_.single_value.data(), out_.full_value.data()};
-    for_all("fill_strands", slices * 32, fill_strands_kernel<Value, Offset>, slices, strands, sorted,
-            list.begin, a_.col.data(), a_.val.data(), number, out_.hub_length.data(), out_.rest_length.data(),
+    for_all("fill_strands", slices * 32, fill_strands_kernel<Value, Offset>, slices, strands, sorted, list,
+            a_.col.data(), a_.val.data(), number, out_.hub_length.data(), out_.rest_length.data(),
             begin.data(), out_.dictionary.data(), static_cast<int>(out_.dictionary.size()),
             out_.slices.data(), filled);
   }

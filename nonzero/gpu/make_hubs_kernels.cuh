@@ -117,6 +117,7 @@ __global__ void count_pieces_kernel(std::int64_t rows, const Offset* __restrict_
 template <class Offset> struct strand_list {
   index* target;
   Offset* begin;
+  Offset* stride;  // from one of its entries to the next
   std::uint8_t* length;
 };
 
@@ -137,6 +138,7 @@ __global__ void list_rows_kernel(std::int64_t rows, const Offset* __restrict__ r
     const std::int64_t s = i - cuts + pieces;
     strand.target[s] = static_cast<index>(i);
     strand.begin[s] = row_begin[i];
+    strand.stride[s] = 1;
     strand.length[s] = static_cast<std::uint8_t>(row_begin[i + 1] - row_begin[i]);
   }
 }
@@ -158,11 +160,12 @@ __global__ void list_pieces_kernel(std::int64_t pieces, std::int64_t cut_rows,
   }
   const index row = cut_row[low];
   const offset entries = row_begin[row + 1] - row_begin[row], p = piece - piece_begin[low];
-  const offset n = piece_begin[low + 1] - piece_begin[low], each = entries / n, longer = entries % n;
+  const offset n = piece_begin[low + 1] - piece_begin[low];
   const std::int64_t s = row - low + piece;
   strand.target[s] = static_cast<index>(-1 - piece);
-  strand.begin[s] = static_cast<Offset>(row_begin[row] + p * each + (p < longer ? p : longer));
-  strand.length[s] = static_cast<std::uint8_t>(each + (p < longer ? 1 : 0));
+  strand.begin[s] = static_cast<Offset>(row_begin[row] + p);
+  strand.stride[s] = static_cast<Offset>(n);
+  strand.length[s] = static_cast<std::uint8_t>(length_of_piece(entries, n, p));
 }
 
 constexpr unsigned char strand_is_one = 1, strand_is_single = 2;  // what its values are
@@ -178,14 +181,15 @@ __global__ void strand_keys_kernel(std::int64_t strands, strand_list<Offset> str
                                    index* __restrict__ in_order, unsigned char* __restrict__ kinds) {
   const std::int64_t s = thread_in_grid() / lanes_per_strand;
   if (s >= strands) return;  // all of its lanes
-  const Offset begin = strand.begin[s];
+  const Offset begin = strand.begin[s], stride = strand.stride[s];
   const int length = strand.length[s];
   int hub = 0, others = 0, inexact = 0;
   for (int k = threadIdx.x % lanes_per_strand; k < length; k += lanes_per_strand) {
+    const Offset at = begin + k * stride;
     bool is_exact;
-    to_single(val[begin + k], is_exact);
-    hub += number[col[begin + k]] >= 0 ? 1 : 0;
-    others += bits_of_value(val[begin + k]) != bits_of_value(val[begin]) ? 1 : 0;
+    to_single(val[at], is_exact);
+    hub += number[col[at]] >= 0 ? 1 : 0;
+    others += bits_of_value(val[at]) != bits_of_value(val[begin]) ? 1 : 0;
     inexact += is_exact ? 0 : 1;
   }
   // Counts of at most 128 each.

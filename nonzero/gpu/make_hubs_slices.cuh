@@ -107,7 +107,7 @@ template <class V> __device__ std::uint8_t code_of_value(const V* dictionary, in
 /// is left of them is 0.
 template <class V, class Offset>
 __global__ void fill_strands_kernel(std::int64_t slices, std::int64_t strands,
-                                    const index* __restrict__ sorted, const Offset* __restrict__ strand_begin,
+                                    const index* __restrict__ sorted, strand_list<Offset> strand,
                                     const index* __restrict__ col, const V* __restrict__ val,
                                     const index* __restrict__ number,
                                     const std::uint8_t* __restrict__ hub_length,
@@ -123,7 +123,8 @@ __global__ void fill_strands_kernel(std::int64_t slices, std::int64_t strands,
   now.rest_step = static_cast<Offset>(starts(rest_steps_count));
   now.value = static_cast<Offset>(starts(values_count + static_cast<int>(now.values)));
   const int length = p < strands ? hub_length[p] + rest_length[p] : 0;
-  const Offset first = p < strands ? strand_begin[sorted[p]] : 0;
+  const Offset first = p < strands ? strand.begin[sorted[p]] : 0;
+  const Offset stride = p < strands ? strand.stride[sorted[p]] : 0;
   const auto write = [&](int step, bool is_entry, index j, V value) {
     const std::int64_t at = (std::int64_t{now.value} + step) * 32 + lane;
     if (step < now.hub_steps)
@@ -140,8 +141,9 @@ __global__ void fill_strands_kernel(std::int64_t slices, std::int64_t strands,
   };
   int hub = 0, rest = now.hub_steps;
   for (int k = 0; k < length; ++k) {
-    const index j = col[first + k], h = number[j];
-    write(h >= 0 ? hub++ : rest++, true, h >= 0 ? h : j, val[first + k]);
+    const Offset at = first + k * stride;
+    const index j = col[at], h = number[j];
+    write(h >= 0 ? hub++ : rest++, true, h >= 0 ? h : j, val[at]);
   }
   while (hub < now.hub_steps) write(hub++, false, 0, V{0});
   while (rest < now.hub_steps + now.rest_steps) write(rest++, false, 0, V{0});

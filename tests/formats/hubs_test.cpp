@@ -93,7 +93,7 @@ TEST(Hubs, NumberHubsIn16Bits) {
   expect_identical(to_csr(b), a);
 }
 
-TEST(Hubs, CutRowsOfMoreThan128EntriesIntoPiecesOfAboutEqualLength) {
+TEST(Hubs, CutRowsOfMoreThan128EntriesIntoPiecesThatTakeThemInTurns) {
   const std::vector<index> lengths{128, 129, 3, 300, 0};
   const auto a = nz::generate::row_lengths<double>(1000, lengths, 7);
   const auto b = to_hubs(a, {.most_hubs = 0}, no_limit);
@@ -102,6 +102,13 @@ TEST(Hubs, CutRowsOfMoreThan128EntriesIntoPiecesOfAboutEqualLength) {
   EXPECT_EQ(b.piece_begin, (array<offset>{0, 2, 5}));
   EXPECT_EQ(b.target, (array<index>{0, -3, -4, -5, -1, -2, 2, 4}));
   EXPECT_EQ(b.rest_length, (array<std::uint8_t>{128, 100, 100, 100, 65, 64, 3, 0}));
+  for (index p = 0; p < 3; ++p) {  // of the row of 300: each has every third entry
+    offset k = a.row_begin[3] + p;
+    for_each_rest_entry(b, 1 + p, [&](index col, double) {
+      EXPECT_EQ(col, a.col[k]);
+      k += 3;
+    });
+  }
   expect_identical(to_csr(b), a);
 }
 
@@ -246,6 +253,7 @@ TEST(Hubs, ValidateNamesTheInvariantThatIsBroken) {
   with([](matrix& a) { a.hub_length.pop_back(); }, "hub_length is 70 long instead of 71");
   with([](matrix& a) { a.rest_length.push_back(0); }, "rest_length is 72 long instead of 71");
   with([](matrix& a) { a.hub_length[0] = 60; }, "strand 0 has 60 + ");
+  with([](matrix& a) { --a.rest_length[0]; }, "piece 0 of row 2 has 99 entries instead of 100");
   with([](matrix& a) { a.slices.pop_back(); }, "slices is 2 long instead of 3");
   with([](matrix& a) { a.rest_length[40] = 9; }, "slice 1 has ");
   with([](matrix& a) { ++a.slices[1].hub_steps; }, "slice 1 has ");

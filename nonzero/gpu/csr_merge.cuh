@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include <nonzero/gpu/placed.cuh>
 #include <nonzero/gpu/read_once.cuh>
@@ -10,43 +11,67 @@
 #include <nonzero/gpu/threads.cuh>
 
 // The work as one list: the entries in their order, and after those of each row an item for its end. Entry k
-// of row i is item i + k; the end of row i is item i + row_begin[i + 1]. The list is cut into shares of equal
-// length, a block each: rows as long as the matrix are cut, and empty ones count as work too. The cut depends
-// on the matrix alone.
+// of row i is item i + k; the end of row i is item i + row_begin[i + 1]. The list is cut into shares of about
+// equal length, a block each. Rows as long as the matrix are cut, short ones are not, and empty ones count as
+// work too. The cut depends on the matrix alone.
 namespace nz::gpu {
 
 // Odd, so that threads 7 places apart in shared memory use different banks.
 constexpr int items_per_thread = 7;
-constexpr int items_per_share = items_per_thread * threads_per_block;
+constexpr int most_items = items_per_thread * threads_per_block;  // of a share
+/// A row of so many entries is whole: where a share would begin within it, it begins after it.
+constexpr int longest_whole = 512;
+constexpr int items_per_share = most_items - longest_whole;
 
 /// How many shares there are in a list of so many items.
 constexpr offset shares_for(offset items) { return (items + items_per_share - 1) / items_per_share; }
 
-/// CSR with what csr_merge needs besides: where the shares begin, and what they leave to each other.
-template <class A, class Offset, class V = A> struct placed_csr_in_shares : placed_csr<A, Offset> {
-  vector<index>
-      share_row;  // shares+1 long; the first row whose end is not before the share; the last is rows
+/// What csr_merge has besides CSR. Share s has the row ends [row[s], row[s + 1]) and the entries [entry[s],
+/// entry[s + 1]).
+template <class V, class Offset> struct shares_of_list {
+  const index* row;
+  const Offset* entry;
   // Written and read by each multiply. Of the row that began in an earlier share and ends in this one, the
   // sum of the entries here; and the sum of those that follow the last row end.
+  V *head, *tail;
+  unsigned* arrived;  // of a cut row, by the share it begins in: how many blocks have left their parts of it
+};
+
+/// CSR with its shares.
+template <class A, class Offset, class V = A> struct placed_csr_in_shares : placed_csr<A, Offset> {
+  // As in shares_of_list.
+  vector<index> share_row;
+  vector<Offset> share_entry;
   mutable vector<V> head, tail;
+  mutable vector<unsigned> arrived;
+  offset cuts = 0;  // how many shares begin within a row
 
   template <class Queue>
   placed_csr_in_shares(Queue&, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
       : placed_csr<A, Offset>(a),
         share_row(options.on, static_cast<std::size_t>(shares() + 1)),
+        share_entry(options.on, static_cast<std::size_t>(shares() + 1)),
         head(options.on, static_cast<std::size_t>(shares())),
-        tail(options.on, static_cast<std::size_t>(shares())) {}
+        tail(options.on, static_cast<std::size_t>(shares())),
+        arrived(options.on, static_cast<std::size_t>(shares() + 1)) {}
   offset items() const { return this->rows + this->nnz; }
   offset shares() const { return shares_for(items()); }
+  shares_of_list<V, Offset> list() const {
+    return {share_row.data(), share_entry.data(), head.data(), tail.data(), arrived.data()};
+  }
   footprint storage() const {
-    return {placed_csr<A, Offset>::storage().bytes + share_row.bytes() + head.bytes() + tail.bytes(), 0};
+    return {placed_csr<A, Offset>::storage().bytes + share_row.bytes() + share_entry.bytes() + head.bytes() +
+                tail.bytes() + arrived.bytes(),
+            0};
   }
 };
 
-/// A thread per share, and one for the end of the last, finds by halving where it begins.
+/// A thread per share, and one for the end of the last, finds by halving where it begins; 1 in `is_cut` where
+/// that is within a row.
 template <class Offset>
 __global__ void find_shares_kernel(index rows, offset items, const Offset* __restrict__ row_begin,
-                                   index* __restrict__ share_row) {
+                                   index* __restrict__ share_row, Offset* __restrict__ share_entry,
+                                   unsigned* __restrict__ arrived, std::int32_t* __restrict__ is_cut) {
   const std::int64_t share = thread_in_grid();
   if (share > shares_for(items)) return;
   const offset first = share * items_per_share < items ? share * items_per_share : items;
@@ -58,7 +83,12 @@ __global__ void find_shares_kernel(index rows, offset items, const Offset* __res
     else
       high = middle;
   }
-  share_row[share] = low;
+  const bool is_within = low < rows && offset{row_begin[low]} + low < first;
+  const bool is_whole = is_within && row_begin[low + 1] - row_begin[low] <= longest_whole;
+  share_row[share] = is_whole ? low + 1 : low;
+  share_entry[share] = is_whole ? row_begin[low + 1] : static_cast<Offset>(first - low);
+  arrived[share] = 0;
+  is_cut[share] = is_within && !is_whole ? 1 : 0;
 }
 
 /// What of the list is this block's.
@@ -68,19 +98,26 @@ template <class Offset> struct share_of_list {
   Offset first_entry;
   int entries;
 
-  __device__ share_of_list(offset items, const index* share_row)
-      : first_row(share_row[blockIdx.x]), rows(share_row[blockIdx.x + 1] - first_row) {
-    const offset begin = offset{blockIdx.x} * items_per_share;
-    const offset end = begin + items_per_share < items ? begin + items_per_share : items;
-    first_entry = static_cast<Offset>(begin - first_row);
-    entries = static_cast<int>(end - begin) - rows;
-  }
+  __device__ share_of_list(const index* share_row, const Offset* share_entry)
+      : first_row(share_row[blockIdx.x]),
+        rows(share_row[blockIdx.x + 1] - first_row),
+        first_entry(share_entry[blockIdx.x]),
+        entries(static_cast<int>(share_entry[blockIdx.x + 1] - first_entry)) {}
 
   /// The place in the share of the last entry of the r-th row that ends in it; -1 where the row has none
   /// here.
   __device__ int last_entry(const Offset* row_begin, int r) const {
     const Offset begin = row_begin[first_row + r], end = row_begin[first_row + r + 1];
     return end > begin && end > first_entry ? static_cast<int>(end - first_entry) - 1 : -1;
+  }
+  /// Whether a row that ends here began in an earlier share.
+  __device__ bool ends_cut_row(const Offset* row_begin) const {
+    return rows > 0 && row_begin[first_row] < first_entry;
+  }
+  /// Whether the row after those began here, or before, and goes on.
+  __device__ bool leaves_cut_row(const Offset* row_begin, index rows_of_matrix) const {
+    const index next = first_row + rows;
+    return next < rows_of_matrix && row_begin[next] < first_entry + entries;
   }
 };
 
@@ -114,8 +151,7 @@ template <class V> __device__ V carry_over(V& left_over, bool has_end) {
 /// Adds up the products of each row. Bit j of `ends` is set where a row ends with the j-th of this thread's
 /// seven. Its sum, from the first product of the share on if it began before, is left in place of the last.
 /// Returns, in the last thread, the sum of what follows the last end.
-template <class V>
-__device__ V sum_rows(int entries, unsigned ends, shared_array<V, items_per_share>& product) {
+template <class V> __device__ V sum_rows(int entries, unsigned ends, shared_array<V, most_items>& product) {
   const int first = threadIdx.x * items_per_thread, first_end = __ffs(static_cast<int>(ends)) - 1;
   V mine[items_per_thread], sum = 0, sum_to_first_end = 0;
   for (int j = 0; j < items_per_thread; ++j) mine[j] = first + j < entries ? V{product[first + j]} : V{0};
@@ -133,25 +169,81 @@ __device__ V sum_rows(int entries, unsigned ends, shared_array<V, items_per_shar
   return sum;
 }
 
+/// A row that is cut, and the shares in which its first and last items are: no share begins elsewhere than
+/// where a share of equal length would, within such a row.
+struct row_in_shares {
+  index row;
+  offset first_share, last_share;
+
+  template <class Offset>
+  __device__ row_in_shares(index i, const Offset* row_begin)
+      : row(i),
+        first_share((offset{row_begin[i]} + i) / items_per_share),
+        last_share((offset{row_begin[i + 1]} + i) / items_per_share) {}
+};
+
+/// Says that this block has left its part of a cut row, and returns whether it was the last to do so. Every
+/// thread of the block calls it.
+__device__ inline bool is_last_to_arrive(const row_in_shares& row, unsigned* arrived) {
+  __shared__ shared<int> is_last;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    const unsigned before = atomicAdd(&arrived[row.first_share], 1U);
+    is_last = before == static_cast<unsigned>(row.last_share - row.first_share) ? 1 : 0;
+    __threadfence();
+  }
+  __syncthreads();
+  return is_last != 0;
+}
+
+/// The sum of tails [first, end), in the first thread; always added in the same order, whichever block does
+/// it. Every thread calls it.
+template <class V> __device__ V sum_of_tails(offset first, offset end, const V* tail) {
+  constexpr int warps = threads_per_block / 32;
+  __shared__ shared_array<V, warps> sum_of_warp;
+  V sum = 0;
+  for (offset s = first + threadIdx.x; s < end; s += threads_per_block) sum += read_fresh(tail + s);
+  sum = sum_of_group<32>(sum);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) sum_of_warp[threadIdx.x / 32] = sum;
+  __syncthreads();
+  V total = 0;
+  for (int w = 0; w < warps && threadIdx.x == 0; ++w) total += sum_of_warp[w];
+  return total;
+}
+
+/// Finishes a cut row if all other blocks have left their parts of it. Every thread of the block calls it.
+template <class V, class Offset, class Finish>
+__device__ void finish_if_last(const row_in_shares& row, const shares_of_list<V, Offset>& shares,
+                               Finish& finish) {
+  if (!is_last_to_arrive(row, shares.arrived)) return;
+  const V before = sum_of_tails(row.first_share, row.last_share, shares.tail);
+  if (threadIdx.x != 0) return;
+  finish(before + read_fresh(shares.head + row.last_share), row.row);
+  shares.arrived[row.first_share] = 0;
+}
+
 // A block per share: products of neighbouring entries by neighbouring threads into shared memory, then seven
-// neighbouring products added up by each thread and what they leave over by a scan. A row that is cut by the
-// edge of a share is finished by csr_merge_finish_kernel, a second launch.
-// Good: any row lengths: one giant row, power laws, millions of empty rows; the same work for every block.
-// Bad: short, even rows, for which csr_scalar has less to do than the way through shared memory; matrices so
-// small that two launches are most of the time.
+// neighbouring products added up by each thread and what they leave over by a scan. A row that is cut is
+// finished by the last block that has a part of it; or, for the sums of a fused step, which need the same
+// block every time, and where most rows are cut, by csr_merge_finish_kernel, a second launch.
+// Good: any row lengths: one giant row, power laws, millions of empty rows; about the same work for every
+// block.  Bad: short, even rows, for which csr_scalar has less to do than the way through shared memory; rows
+// of thousands, for which csr_groups has.
 // Traffic: 12 bytes per nonzero in double, in whole transactions, plus the gather of x; for each share of
-// 1,792 items 20 bytes written, and read by the second launch.
+// 1,280 items 16 to 32 bytes.
 // Source: Merrill & Garland 2016 (merge-based SpMV) for the shares; Sengupta et al. 2007 for the scan.
-template <class A, class V, class Offset, class Epilogue>
+template <bool FinishesCutRows, class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_per_block)
-    csr_merge_kernel(offset items, const index* __restrict__ share_row, const Offset* __restrict__ row_begin,
+    csr_merge_kernel(index rows, shares_of_list<V, Offset> shares, const Offset* __restrict__ row_begin,
                      const index* __restrict__ col, const A* __restrict__ val, const V* __restrict__ x,
-                     V* __restrict__ y, V* __restrict__ head, V* __restrict__ tail, Epilogue finish) {
-  __shared__ shared_array<V, items_per_share> product;
+                     V* __restrict__ y, Epilogue finish) {
+  __shared__ shared_array<V, most_items> product;
   __shared__ shared_array<unsigned, threads_per_block> ends;  // for each thread, of its products in sum_rows
-  let_next_launch_begin();
+  if constexpr (!FinishesCutRows) let_next_launch_begin();
   const int thread = threadIdx.x;
-  const share_of_list<Offset> share(items, share_row);
+  const share_of_list<Offset> share(shares.row, shares.entry);
   ends[thread] = 0;
 
   // Past the last entry the last is read again, and dropped: loads without branches are all under way at
@@ -177,44 +269,42 @@ __global__ void __launch_bounds__(threads_per_block)
   }
   __syncthreads();
   const V left_over = sum_rows<V>(share.entries, ends[thread], product);
-  if (thread == threads_per_block - 1) tail[blockIdx.x] = left_over;
+  if (thread == threads_per_block - 1) shares.tail[blockIdx.x] = left_over;
   __syncthreads();
   row_finisher<Epilogue> finish_row(finish, y);
+  const bool ends_cut_row = share.ends_cut_row(row_begin);
   for (int r = thread; r < share.rows; r += threads_per_block) {
     const int last = share.last_entry(row_begin, r);
     const V sum = last >= 0 ? V{product[last]} : V{0};
-    if (r == 0 && row_begin[share.first_row] < share.first_entry)
-      head[blockIdx.x] = sum;
+    if (r == 0 && ends_cut_row)
+      shares.head[blockIdx.x] = sum;
     else
       finish_row(sum, share.first_row + r);
+  }
+  if constexpr (FinishesCutRows) {
+    if (ends_cut_row) finish_if_last(row_in_shares(share.first_row, row_begin), shares, finish_row);
+    if (share.leaves_cut_row(row_begin, rows))
+      finish_if_last(row_in_shares(share.first_row + share.rows, row_begin), shares, finish_row);
   }
   finish_row.leave_sums();
 }
 
-/// The row that is under way where a share begins, and the shares in which its first and last items are.
-struct row_under_way {
-  index row;
-  offset first_share, last_share;
-
-  template <class Offset>
-  __device__ row_under_way(offset share, const index* share_row, const Offset* row_begin)
-      : row(share_row[share]),
-        first_share((offset{row_begin[row]} + row) / items_per_share),
-        last_share((offset{row_begin[row + 1]} + row) / items_per_share) {}
-};
-
-// A thread per share: a row that ends there and began before has its parts added up in the order of the
-// shares. Tails of the block's own shares come through shared memory. A row from before the first of them,
-// and there is one at most, has its tails added up by all threads: it may have more than a million.
+// A thread per share: a cut row that ends there has its parts added up in the order of the shares. Tails of
+// the block's own shares come through shared memory. A row from before the first of them, and there is one at
+// most, has its tails added up by all threads: it may have more than a million.
 template <class V, class Offset, class Epilogue>
-__global__ void csr_merge_finish_kernel(offset shares, const index* __restrict__ share_row,
+__global__ void csr_merge_finish_kernel(index rows, offset shares, const index* __restrict__ share_row,
                                         const Offset* __restrict__ row_begin, const V* head, const V* tail,
                                         V* __restrict__ y, Epilogue finish) {
   constexpr int warps = threads_per_block / 32;
   __shared__ shared_array<V, threads_per_block> own_tail;
   __shared__ shared_array<V, warps> sum_before;
   const std::int64_t share = thread_in_grid(), first = share - threadIdx.x;
-  const row_under_way long_row(first, share_row, row_begin);
+  // Behind the last row a share has nothing: that row does as well.
+  const auto row_of = [=](offset s) {
+    return row_in_shares(share_row[s] < rows ? share_row[s] : rows - 1, row_begin);
+  };
+  const row_in_shares long_row = row_of(first);
   wait_for_launch_before();
   V before = 0;
   if (long_row.last_share < first + threads_per_block)  // else it is for a later block to finish
@@ -224,9 +314,9 @@ __global__ void csr_merge_finish_kernel(offset shares, const index* __restrict__
   if (share < shares) own_tail[threadIdx.x] = tail[share];
   __syncthreads();
 
-  const row_under_way mine(share < shares ? share : first, share_row, row_begin);
+  const row_in_shares mine = row_of(share < shares ? share : first);
   row_finisher<Epilogue> finish_row(finish, y);
-  if (share < shares && mine.first_share != share && mine.last_share == share) {
+  if (share < shares && mine.first_share < share && mine.last_share == share && share_row[share] < rows) {
     V sum = 0;
     for (int w = 0; w < warps && mine.first_share < first; ++w) sum += sum_before[w];
     for (offset s = mine.first_share < first ? first : mine.first_share; s < share; ++s)
@@ -241,29 +331,42 @@ struct csr_merge_launch {
 
   template <class Queue, class A, class Offset, class V>
   static void complete(Queue& queue, placed_csr_in_shares<A, Offset, V>& a) {
-    queue.launch("find_shares", blocks_for(a.shares() + 1), threads_per_block, find_shares_kernel<Offset>,
-                 a.rows, a.items(), a.row_begin.data(), a.share_row.data());
+    const offset edges = a.shares() + 1;
+    auto is_cut = queue.template temporary<std::int32_t>(static_cast<std::size_t>(edges + 1));
+    queue.launch("find_shares", blocks_for(edges), threads_per_block, find_shares_kernel<Offset>, a.rows,
+                 a.items(), a.row_begin.data(), a.share_row.data(), a.share_entry.data(), a.arrived.data(),
+                 is_cut.data());
+    queue.sum(is_cut.data(), is_cut.data() + edges, edges);
+    a.cuts = queue.read(is_cut.data() + edges);
   }
 
   template <class Queue, class A, class Offset, class V>
   static std::int64_t blocks(const Queue&, const placed_csr_in_shares<A, Offset, V>& a) {
-    return a.shares() + finishing_blocks(a.shares());
+    return a.shares() + finishing_blocks(a);
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const placed_csr_in_shares<A, Offset, V>& a, const V* x, V* y,
                        Epilogue finish) {
-    queue.launch("csr_merge", a.shares(), threads_per_block, csr_merge_kernel<A, V, Offset, Epilogue>,
-                 a.items(), a.share_row.data(), a.row_begin.data(), a.col.data(), a.val.data(), x, y,
-                 a.head.data(), a.tail.data(), finish);
-    queue.launch_after("csr_merge_finish", finishing_blocks(a.shares()), threads_per_block,
-                       csr_merge_finish_kernel<V, Offset, Epilogue>, a.shares(), a.share_row.data(),
+    const auto launch = [&](auto kernel) {
+      queue.launch("csr_merge", a.shares(), threads_per_block, kernel, a.rows, a.list(), a.row_begin.data(),
+                   a.col.data(), a.val.data(), x, y, finish);
+    };
+    // Blocks that all wait for each other's parts take longer than a second launch does.
+    constexpr offset shares_per_cut = 4;
+    if constexpr (std::is_same_v<Epilogue, scale_and_add<V>>)
+      if (a.cuts > 0 && a.cuts * shares_per_cut <= a.shares())
+        return launch(csr_merge_kernel<true, A, V, Offset, Epilogue>);
+    launch(csr_merge_kernel<false, A, V, Offset, Epilogue>);
+    queue.launch_after("csr_merge_finish", finishing_blocks(a), threads_per_block,
+                       csr_merge_finish_kernel<V, Offset, Epilogue>, a.rows, a.shares(), a.share_row.data(),
                        a.row_begin.data(), a.head.data(), a.tail.data(), y, after_blocks(finish, a.shares()));
   }
 
  private:
-  /// Where there is but one share, no row is cut.
-  static std::int64_t finishing_blocks(offset shares) { return shares < 2 ? 0 : blocks_for(shares); }
+  template <class Placed> static std::int64_t finishing_blocks(const Placed& a) {
+    return a.cuts > 0 ? blocks_for(a.shares()) : 0;
+  }
 };
 
 }  // namespace nz::gpu

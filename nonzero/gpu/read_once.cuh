@@ -33,8 +33,12 @@ template <class T> __device__ __forceinline__ T read_once(const T* from) {
   }
 }
 
+/// Reads what another block may have written in this launch: not from the nearest cache, which does not know.
+template <class T> __device__ __forceinline__ T read_fresh(const T* from) { return __ldcg(from); }
+
 #else
 
+template <class T> T read_fresh(const T* from) { return *from; }
 template <class T> T read_once(const T* from) { return *from; }
 
 #endif

@@ -8,7 +8,7 @@
 // After the language that it is written in: sorted so by its name.
 #include <nonzero/gpu/csr_merge.cuh>
 
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/exact_rows.hpp"
 
 // Where csr_merge cuts rows. What it does on all kinds of matrices, tests/plan/kernels_test.cpp knows.
 namespace {
@@ -20,56 +20,9 @@ using nz::offset;
 constexpr index share = nz::gpu::items_per_share;
 constexpr index shares_per_block = nz::gpu::threads_per_block;  // of the launch that finishes rows
 
-// Small whole numbers, so that every sum is exact in whatever order it is made.
-int val_of(std::size_t k) { return static_cast<int>(k % 5) - 1; }
-int x_of(index j) { return 1 + j % 3; }
-int y_of(index i) { return i % 7 - 3; }
-
-/// Rows of these lengths, each with the first columns.
-nz::csr<double> rows_of(const std::vector<index>& lengths) {
-  nz::csr<double> a;
-  a.rows = static_cast<index>(lengths.size());
-  a.cols = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-  for (const index length : lengths) {
-    for (index j = 0; j < length; ++j) {
-      a.val.push_back(val_of(a.val.size()));
-      a.col.push_back(j);
-    }
-    a.row_begin.push_back(static_cast<offset>(a.col.size()));
-  }
-  return a;
-}
-
-class CsrMerge : public testing::TestWithParam<device_kind> {
+class CsrMerge : public ExactRows {
  protected:
-  void SetUp() override {
-    if (GetParam() == device_kind::cuda) require_card();
-  }
-
-  /// y = 2 A x - y: an epilogue that is left out, or comes twice, shows in y.
-  static void check(const std::vector<index>& lengths) {
-    const nz::csr<double> a = rows_of(lengths);
-    nz::validate(a);
-    std::vector<double> x(a.cols), y0(a.rows), expected(a.rows);
-    for (index j = 0; j < a.cols; ++j) x[j] = x_of(j);
-    for (index i = 0; i < a.rows; ++i) {
-      y0[i] = y_of(i);
-      double sum = 0;
-      for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) sum += a.val[k] * x[a.col[k]];
-      expected[i] = 2 * sum - y0[i];
-    }
-    for (const bool wide : {false, true}) {
-      const auto ready = nz::find_kernel("csr_merge", GetParam()).prepare(a, {.wide_offsets = wide});
-      for (int run = 0; run < 2; ++run) {
-        std::vector<double> y = y0;
-        ready->multiply(2.0, x, -1.0, y);
-        const auto wrong = std::mismatch(y.begin(), y.end(), expected.begin());
-        if (wrong.first == y.end()) continue;
-        ADD_FAILURE() << "row " << wrong.first - y.begin() << ": " << *wrong.first << ", not "
-                      << *wrong.second << (wide ? ", wide offsets" : "");
-      }
-    }
-  }
+  static void check(const std::vector<index>& lengths) { check_rows("csr_merge", lengths); }
 };
 
 TEST_P(CsrMerge, FinishesRowsThatEndOnTheEdgeOfAShare) {
@@ -113,6 +66,28 @@ TEST_P(CsrMerge, FinishesARowThatCoversAllSharesOfABlock) {
   check(lengths);
 }
 
+// Where few rows are cut, the last block that has a part of one finishes it; and again in the next multiply.
+TEST_P(CsrMerge, FinishesAFewLongRowsAmongManyShortOnes) {
+  constexpr std::size_t many = 2000;
+  std::vector<index> lengths;
+  for (const index length : {share, 3 * share + 17, nz::gpu::longest_whole + 1, 2 * share - 1}) {
+    lengths.insert(lengths.end(), many, 10);
+    lengths.push_back(length);
+  }
+  check(lengths);
+  lengths.insert(lengths.begin(), share / 3, 1);
+  lengths.push_back(share + 5);
+  check(lengths);
+}
+
+TEST_P(CsrMerge, LeavesRowsWholeThatAreNotLong) {
+  for (index beyond = -1; beyond <= 1; ++beyond)
+    check(std::vector<index>(200, nz::gpu::longest_whole + beyond));
+  std::vector<index> lengths(5000);
+  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<index>(i * 7919 % 513);
+  check(lengths);
+}
+
 TEST_P(CsrMerge, TakesHardlyMoreThanTheMatrix) {
   const nz::csr<double> a = rows_of(std::vector<index>(5 * share, 2));
   const auto ready = nz::find_kernel("csr_merge", GetParam()).prepare(a, {.wide_offsets = true});
@@ -120,7 +95,6 @@ TEST_P(CsrMerge, TakesHardlyMoreThanTheMatrix) {
   EXPECT_LT(static_cast<double>(ready->storage().bytes), 1.01 * bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(On, CsrMerge, testing::Values(device_kind::emulator, device_kind::cuda),
-                         [](const auto& one) { return std::string(nz::name_of(one.param)); });
+INSTANTIATE_TEST_SUITE_P(On, CsrMerge, on_emulator_and_card, name_of_device);
 
 }  // namespace

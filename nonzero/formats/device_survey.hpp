@@ -11,7 +11,10 @@ namespace nz {
 
 /// How long the rows are.
 struct row_survey {
+  static constexpr offset long_row = 64;
+
   offset longest = 0;
+  offset in_long_rows = 0;  // entries, in rows of more than long_row
   /// Of slices of 32 rows, sorted by length among the nearest 1,024 and as wide as their longest row: exact
   /// where no row is longer than 1,023, else an upper bound.
   offset places = 0;
@@ -20,7 +23,8 @@ struct row_survey {
 /// What slices of 32 rows look like, by a sample of them, and by the first 32 entries of each of their rows.
 struct slice_survey {
   offset entries = 0;  // of the slices that were looked at
-  /// Of those, in slices where three rows in four have the columns of the row before, moved by one.
+  /// Of those, in slices where three rows in four have the columns of the row before, moved by one; empty
+  /// rows after empty ones do not count.
   offset in_diagonals = 0;
   offset in_constants = 0;  // of those, where those rows also have the values of the row before
   /// In other slices, whose k-th entries are all within 2^8 and 2^16 columns of each other, for each k.

@@ -13,6 +13,7 @@
 #include <nonzero/gpu/coo_atomic.cuh>
 #include <nonzero/gpu/coo_segmented.cuh>
 #include <nonzero/gpu/csr_cached.cuh>
+#include <nonzero/gpu/csr_groups.cuh>
 #include <nonzero/gpu/csr_light_vector.cuh>
 #include <nonzero/gpu/csr_light_warp.cuh>
 #include <nonzero/gpu/csr_merge.cuh>
@@ -205,6 +206,8 @@ inline constexpr kernel_row csr_rows[] = {
                                       "rows handed out while it runs, to a warp at a time"),
     candidate<Queue, csr_merge_launch>("csr_merge", "csr",
                                        "equal shares of rows and entries per block, long rows cut"),
+    candidate<Queue, csr_groups_launch>("csr_groups", "csr",
+                                        "8 lanes per short row, a warp for each part of a long one"),
 };
 
 template <class Queue>

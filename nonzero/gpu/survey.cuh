@@ -17,12 +17,12 @@ constexpr int survey_window = 1024;  // rows that sell_slices sorts together
 constexpr int length_bins = 1024;    // the last one also for longer rows
 
 struct window_record {
-  offset longest = 0, steps = 0;  // steps: places / 32
+  offset longest = 0, in_long_rows = 0, steps = 0;  // steps: places / 32
 };
 
 struct slice_record {
   offset entries = 0;
-  index compared = 0;  // rows that have a row before them in the slice
+  index compared = 0;  // rows that have a row before them in the slice, unless both are empty
   index moved = 0, repeated = 0, twins = 0;
   index spread = 0;  // the most columns between the k-th entries of two rows
   index inexact = 0;
@@ -64,8 +64,10 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
                                    window_record* __restrict__ records) {
   __shared__ shared_array<unsigned, length_bins> count;
   __shared__ shared_array<offset, threads_per_block / 32> longest_of_warp;
+  __shared__ shared_array<offset, threads_per_block / 32> in_long_of_warp;
   const auto larger = [](offset a, offset b) { return a > b ? a : b; };
   window_record found;
+  offset in_long = 0;
   for (std::int64_t first = std::int64_t{blockIdx.x} * survey_window; first < rows;
        first += std::int64_t{gridDim.x} * survey_window) {
     for (int b = threadIdx.x; b < length_bins; b += threads_per_block) count[b] = 0;
@@ -74,6 +76,7 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
     for (int r = threadIdx.x; r < survey_window && first + r < rows; r += threads_per_block) {
       const offset length = row_begin[first + r + 1] - row_begin[first + r];
       longest = larger(longest, length);
+      in_long += length > row_survey::long_row ? length : 0;
       atomicAdd(&count[length < length_bins ? length : length_bins - 1], 1U);
     }
     longest = pick_of_warp(longest, larger);
@@ -86,7 +89,12 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
     }
     __syncthreads();
   }
-  if (threadIdx.x == 0) records[blockIdx.x] = found;
+  in_long = sum_of_group<32>(in_long);
+  if (threadIdx.x % 32 == 0) in_long_of_warp[threadIdx.x / 32] = in_long;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int w = 0; w < threads_per_block / 32; ++w) found.in_long_rows += in_long_of_warp[w];
+  records[blockIdx.x] = found;
 }
 
 /// The most columns that lie between the entries which lanes have in the same step.
@@ -123,7 +131,8 @@ __global__ void survey_slices_kernel(index rows, const Offset* __restrict__ row_
   const offset full_length = has_row ? row_begin[row + 1] - begin : 0;
   const int length = static_cast<int>(full_length < most_entries ? full_length : most_entries);
   const Offset before = has_row && lane > 0 ? row_begin[row - 1] : begin;
-  bool is_moved = has_row && lane > 0 && begin - before == full_length, is_twin = is_moved && length > 0;
+  const bool is_compared = has_row && lane > 0 && (full_length > 0 || begin > before);
+  bool is_moved = is_compared && begin - before == full_length, is_twin = is_moved;
   bool is_repeated = is_moved, is_exact = true;
   for (int k = 0; k < length; ++k) {
     const V mine = val[begin + k];
@@ -140,7 +149,7 @@ __global__ void survey_slices_kernel(index rows, const Offset* __restrict__ row_
   found.twins = __popc(__ballot_sync(full_warp, is_twin));
   found.inexact = __popc(__ballot_sync(full_warp, !is_exact));
   found.spread = spread_of_slice(col, begin, length);
-  found.compared = static_cast<index>(end - first - 1);
+  found.compared = __popc(__ballot_sync(full_warp, is_compared));
   found.entries = offset{row_begin[end]} - offset{row_begin[first]};
   if (lane == 0) records[sample] = found;
 }
@@ -190,6 +199,7 @@ template <class Queue, class V> row_survey survey_rows(const device_csr<V>& a) {
   row_survey out;
   for (const window_record& found : records.to_host()) {
     out.longest = std::max(out.longest, found.longest);
+    out.in_long_rows += found.in_long_rows;
     out.places += slice_height * found.steps;
   }
   return out;

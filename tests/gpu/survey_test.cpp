@@ -33,9 +33,13 @@ TYPED_TEST(Survey, OfRowsHasTheLongestAndWhatSlicesTake) {
     for (const bool wide : {false, true}) {
       SCOPED_TRACE(name + (wide ? ", wide" : ""));
       const auto found = nz::emulator_surveys<V>().rows(*nz::place_csr(a, nz::emulator_device(), wide));
-      nz::offset longest = 0;
-      for (nz::index i = 0; i < a.rows; ++i) longest = std::max(longest, a.row_length(i));
+      nz::offset longest = 0, in_long_rows = 0;
+      for (nz::index i = 0; i < a.rows; ++i) {
+        longest = std::max(longest, a.row_length(i));
+        if (a.row_length(i) > 64) in_long_rows += a.row_length(i);
+      }
       EXPECT_EQ(found.longest, longest);
+      EXPECT_EQ(found.in_long_rows, in_long_rows);
       const auto slices = nz::to_sell(a, {.height = 32, .sigma = 1024}, {1e9});
       EXPECT_GE(found.places, slices.slice_begin.back());
       if (longest <= told_apart) {
@@ -70,6 +74,12 @@ TYPED_TEST(Survey, OfSlicesKnowsStencils) {
   EXPECT_EQ(varied.in_diagonals, varied.entries);
   EXPECT_EQ(varied.in_constants, 0);
   EXPECT_EQ(varied.exact, sizeof(TypeParam) == 4 ? varied.entries : 0);
+}
+
+TYPED_TEST(Survey, OfSlicesDoesNotTakeEmptyRowsForDiagonals) {
+  const auto scattered = this->slices_of("empty_rows:100000");
+  EXPECT_GT(scattered.entries, 0);
+  EXPECT_LT(scattered.in_diagonals, scattered.entries / 10);
 }
 
 TYPED_TEST(Survey, OfSlicesKnowsBlocksAndScatter) {

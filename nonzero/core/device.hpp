@@ -45,7 +45,8 @@ class device {
   virtual void copy(void* to, const void* from, std::size_t bytes, stream in) = 0;
   /// Waits until all work of the stream is done. Throws `device_error` if any of it failed.
   virtual void synchronize(stream in) = 0;
-  /// The seconds that `times` calls of body take together, by the device's own clock.
+  /// The seconds that `times` calls of body take together, by the device's own clock. A card may replay calls
+  /// that it has recorded instead of making each: body must do the same every time.
   virtual double measure(int times, const std::function<void(stream)>& body) = 0;
 };
 

@@ -23,6 +23,10 @@ constexpr int most_items = items_per_thread * threads_per_block;  // of a share
 constexpr int longest_whole = 512;
 constexpr int items_per_share = most_items - longest_whole;
 
+/// Where giant rows are much of the matrix, blocks that follow each other take shares from so many places of
+/// the list: those of a giant row, which meet x in order, run beside those that gather it.
+constexpr int listed_at_once = 128;
+
 /// How many shares there are in a list of so many items.
 constexpr offset shares_for(offset items) { return (items + items_per_share - 1) / items_per_share; }
 
@@ -35,35 +39,8 @@ template <class V, class Offset> struct shares_of_list {
   // sum of the entries here; and the sum of those that follow the last row end.
   V *head, *tail;
   unsigned* arrived;  // of a cut row, by the share it begins in: how many blocks have left their parts of it
-};
-
-/// CSR with its shares.
-template <class A, class Offset, class V = A> struct placed_csr_in_shares : placed_csr<A, Offset> {
-  // As in shares_of_list.
-  vector<index> share_row;
-  vector<Offset> share_entry;
-  mutable vector<V> head, tail;
-  mutable vector<unsigned> arrived;
-  offset cuts = 0;  // how many shares begin within a row
-
-  template <class Queue>
-  placed_csr_in_shares(Queue&, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
-      : placed_csr<A, Offset>(a),
-        share_row(options.on, static_cast<std::size_t>(shares() + 1)),
-        share_entry(options.on, static_cast<std::size_t>(shares() + 1)),
-        head(options.on, static_cast<std::size_t>(shares())),
-        tail(options.on, static_cast<std::size_t>(shares())),
-        arrived(options.on, static_cast<std::size_t>(shares() + 1)) {}
-  offset items() const { return this->rows + this->nnz; }
-  offset shares() const { return shares_for(items()); }
-  shares_of_list<V, Offset> list() const {
-    return {share_row.data(), share_entry.data(), head.data(), tail.data(), arrived.data()};
-  }
-  footprint storage() const {
-    return {placed_csr<A, Offset>::storage().bytes + share_row.bytes() + share_entry.bytes() + head.bytes() +
-                tail.bytes() + arrived.bytes(),
-            0};
-  }
+  std::int64_t shares;
+  std::int64_t places;  // of the list that blocks begin at: 1, or listed_at_once
 };
 
 /// A thread per share, and one for the end of the last, finds by halving where it begins; 1 in `is_cut` where
@@ -91,18 +68,74 @@ __global__ void find_shares_kernel(index rows, offset items, const Offset* __res
   is_cut[share] = is_within && !is_whole ? 1 : 0;
 }
 
+/// CSR with its shares.
+template <class A, class Offset, class V = A> struct placed_csr_in_shares : placed_csr<A, Offset> {
+  // As in shares_of_list.
+  vector<index> share_row;
+  vector<Offset> share_entry;
+  mutable vector<V> head, tail;
+  mutable vector<unsigned> arrived;
+  offset cuts = 0;  // how many shares begin within a row
+
+  template <class Queue>
+  placed_csr_in_shares(Queue& queue, const std::shared_ptr<const device_csr<A>>& a,
+                       const prepare_options& options)
+      : placed_csr<A, Offset>(a),
+        share_row(options.on, static_cast<std::size_t>(shares() + 1)),
+        share_entry(options.on, static_cast<std::size_t>(shares() + 1)),
+        head(options.on, static_cast<std::size_t>(shares())),
+        tail(options.on, static_cast<std::size_t>(shares())),
+        arrived(options.on, static_cast<std::size_t>(shares() + 1)) {
+    const offset edges = shares() + 1;
+    auto is_cut = queue.template temporary<std::int32_t>(static_cast<std::size_t>(edges + 1));
+    queue.launch("find_shares", blocks_for(edges), threads_per_block, find_shares_kernel<Offset>, this->rows,
+                 items(), this->row_begin.data(), share_row.data(), share_entry.data(), arrived.data(),
+                 is_cut.data());
+    queue.sum(is_cut.data(), is_cut.data() + edges, edges);
+    cuts = queue.read(is_cut.data() + edges);
+  }
+  offset items() const { return this->rows + this->nnz; }
+  offset shares() const { return shares_for(items()); }
+  /// Blocks that wait for each other's parts take longer than a second launch does, if they are many.
+  bool finishes_cut_rows() const {
+    constexpr offset most_shares = 4096, shares_per_cut = 4;
+    return cuts > 0 && cuts * shares_per_cut <= shares() && shares() <= most_shares;
+  }
+  std::int64_t places() const {
+    constexpr offset fewest_shares = 4096, shares_per_cut = 16;
+    return cuts * shares_per_cut >= shares() && shares() >= fewest_shares ? listed_at_once : 1;
+  }
+  std::int64_t blocks() const { return (shares() + places() - 1) / places() * places(); }
+  shares_of_list<V, Offset> list() const {
+    return {share_row.data(), share_entry.data(), head.data(), tail.data(),
+            arrived.data(),   shares(),           places()};
+  }
+  footprint storage() const {
+    return {placed_csr<A, Offset>::storage().bytes + share_row.bytes() + share_entry.bytes() + head.bytes() +
+                tail.bytes() + arrived.bytes(),
+            0};
+  }
+};
+
 /// What of the list is this block's.
 template <class Offset> struct share_of_list {
+  std::int64_t number;
   index first_row;
   int rows;  // that end in it
   Offset first_entry;
   int entries;
 
-  __device__ share_of_list(const index* share_row, const Offset* share_entry)
-      : first_row(share_row[blockIdx.x]),
-        rows(share_row[blockIdx.x + 1] - first_row),
-        first_entry(share_entry[blockIdx.x]),
-        entries(static_cast<int>(share_entry[blockIdx.x + 1] - first_entry)) {}
+  /// Behind the last share there are some that have nothing, where places do not come out even.
+  template <class V>
+  __device__ explicit share_of_list(const shares_of_list<V, Offset>& all)
+      : number(blockIdx.x % all.places * (gridDim.x / all.places) + blockIdx.x / all.places) {
+    const std::int64_t begin = number < all.shares ? number : all.shares;
+    const std::int64_t end = number < all.shares ? number + 1 : all.shares;
+    first_row = all.row[begin];
+    rows = all.row[end] - first_row;
+    first_entry = all.entry[begin];
+    entries = static_cast<int>(all.entry[end] - first_entry);
+  }
 
   /// The place in the share of the last entry of the r-th row that ends in it; -1 where the row has none
   /// here.
@@ -243,7 +276,7 @@ __global__ void __launch_bounds__(threads_per_block)
   __shared__ shared_array<unsigned, threads_per_block> ends;  // for each thread, of its products in sum_rows
   if constexpr (!FinishesCutRows) let_next_launch_begin();
   const int thread = threadIdx.x;
-  const share_of_list<Offset> share(shares.row, shares.entry);
+  const share_of_list<Offset> share(shares);
   ends[thread] = 0;
 
   // Past the last entry the last is read again, and dropped: loads without branches are all under way at
@@ -269,7 +302,7 @@ __global__ void __launch_bounds__(threads_per_block)
   }
   __syncthreads();
   const V left_over = sum_rows<V>(share.entries, ends[thread], product);
-  if (thread == threads_per_block - 1) shares.tail[blockIdx.x] = left_over;
+  if (thread == threads_per_block - 1 && share.number < shares.shares) shares.tail[share.number] = left_over;
   __syncthreads();
   row_finisher<Epilogue> finish_row(finish, y);
   const bool ends_cut_row = share.ends_cut_row(row_begin);
@@ -277,7 +310,7 @@ __global__ void __launch_bounds__(threads_per_block)
     const int last = share.last_entry(row_begin, r);
     const V sum = last >= 0 ? V{product[last]} : V{0};
     if (r == 0 && ends_cut_row)
-      shares.head[blockIdx.x] = sum;
+      shares.head[share.number] = sum;
     else
       finish_row(sum, share.first_row + r);
   }
@@ -330,37 +363,23 @@ struct csr_merge_launch {
   template <class A, class Offset, class V = A> using placed = placed_csr_in_shares<A, Offset, V>;
 
   template <class Queue, class A, class Offset, class V>
-  static void complete(Queue& queue, placed_csr_in_shares<A, Offset, V>& a) {
-    const offset edges = a.shares() + 1;
-    auto is_cut = queue.template temporary<std::int32_t>(static_cast<std::size_t>(edges + 1));
-    queue.launch("find_shares", blocks_for(edges), threads_per_block, find_shares_kernel<Offset>, a.rows,
-                 a.items(), a.row_begin.data(), a.share_row.data(), a.share_entry.data(), a.arrived.data(),
-                 is_cut.data());
-    queue.sum(is_cut.data(), is_cut.data() + edges, edges);
-    a.cuts = queue.read(is_cut.data() + edges);
-  }
-
-  template <class Queue, class A, class Offset, class V>
   static std::int64_t blocks(const Queue&, const placed_csr_in_shares<A, Offset, V>& a) {
-    return a.shares() + finishing_blocks(a);
+    return a.blocks() + finishing_blocks(a);
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const placed_csr_in_shares<A, Offset, V>& a, const V* x, V* y,
                        Epilogue finish) {
     const auto launch = [&](auto kernel) {
-      queue.launch("csr_merge", a.shares(), threads_per_block, kernel, a.rows, a.list(), a.row_begin.data(),
+      queue.launch("csr_merge", a.blocks(), threads_per_block, kernel, a.rows, a.list(), a.row_begin.data(),
                    a.col.data(), a.val.data(), x, y, finish);
     };
-    // Blocks that all wait for each other's parts take longer than a second launch does.
-    constexpr offset shares_per_cut = 4;
     if constexpr (std::is_same_v<Epilogue, scale_and_add<V>>)
-      if (a.cuts > 0 && a.cuts * shares_per_cut <= a.shares())
-        return launch(csr_merge_kernel<true, A, V, Offset, Epilogue>);
+      if (a.finishes_cut_rows()) return launch(csr_merge_kernel<true, A, V, Offset, Epilogue>);
     launch(csr_merge_kernel<false, A, V, Offset, Epilogue>);
     queue.launch_after("csr_merge_finish", finishing_blocks(a), threads_per_block,
                        csr_merge_finish_kernel<V, Offset, Epilogue>, a.rows, a.shares(), a.share_row.data(),
-                       a.row_begin.data(), a.head.data(), a.tail.data(), y, after_blocks(finish, a.shares()));
+                       a.row_begin.data(), a.head.data(), a.tail.data(), y, after_blocks(finish, a.blocks()));
   }
 
  private:

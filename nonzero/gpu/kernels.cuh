@@ -65,7 +65,7 @@ class prepared_on_gpu final : public prepared_matrix<V> {
       : prepared_matrix<V>(a.rows, a.cols, options.on),
         a_(a, options),
         parts_(options.on, blocks_of_step(Queue(*options.on, {}), a_)) {
-    complete();
+    finish_placing();
   }
   prepared_on_gpu(const device_csr_pointer<A>& a, const prepare_options& options)
       : prepared_on_gpu(Queue(*options.on, {}), a, options) {}
@@ -85,18 +85,11 @@ class prepared_on_gpu final : public prepared_matrix<V> {
       : prepared_matrix<V>(a->rows, a->cols, options.on),
         a_(queue, a, options),
         parts_(options.on, blocks_of_step(queue, a_)) {
-    complete();
+    finish_placing();
   }
 
-  /// What a kernel finds out on the device, once, about its matrix.
-  void complete() {
-    const std::shared_ptr<device>& on = this->where();
-    if constexpr (requires(Queue & queue, Placed & placed) { Launch::complete(queue, placed); }) {
-      Queue queue(*on, {});
-      Launch::complete(queue, a_);
-    }
-    on->synchronize({});  // multiplies may be in streams that do not wait for this one
-  }
+  /// Multiplies may be in streams that do not wait for the one in which the arrays were made.
+  void finish_placing() { this->where()->synchronize({}); }
 
   static std::int64_t blocks_of_step(const Queue& queue, const Placed& a) {
     if constexpr (finishes_rows<Launch, Queue, Placed>)

@@ -126,8 +126,9 @@ struct copy_pair {
 std::size_t ceiling_bytes(const device& on) {
   constexpr std::uint64_t mebibyte = 1 << 20;
   if (on.kind() == device_kind::emulator) return 4 * mebibyte;
-  const std::uint64_t least = (on.kind() == device_kind::cuda ? 1024 : 256) * mebibyte;
-  return std::min(std::max(8 * on.cache_bytes(), least), on.memory_bytes() / 8);
+  if (on.kind() == device_kind::cuda) return std::min(1024 * mebibyte, on.memory_bytes() / 8);
+  // Past a cache of hundreds of megabytes it is shared with others, and filling more takes seconds.
+  return std::min(std::clamp(8 * on.cache_bytes(), 256 * mebibyte, 1024 * mebibyte), on.memory_bytes() / 8);
 }
 
 /// Memory of so many bytes, or of what is free.

@@ -80,6 +80,15 @@ TEST_P(CsrMerge, FinishesAFewLongRowsAmongManyShortOnes) {
   check(lengths);
 }
 
+// Large, with giant rows: blocks take shares from many places at once, and there are more of them than
+// shares.
+TEST_P(CsrMerge, FinishesGiantRowsAmongMillionsOfItems) {
+  std::vector<index> lengths(100001, 50);
+  lengths[3] = lengths[70000] = 300 * share + 11;
+  lengths[5] = 20;
+  check(lengths);
+}
+
 TEST_P(CsrMerge, LeavesRowsWholeThatAreNotLong) {
   for (index beyond = -1; beyond <= 1; ++beyond)
     check(std::vector<index>(200, nz::gpu::longest_whole + beyond));

@@ -68,14 +68,15 @@ void prepared_matrix<V>::multiply(V alpha, const vector<V>& x, V beta, vector<V>
 
 template <class V>
 void prepared_matrix<V>::apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y,
-                               vector<double>& sums, stream in) const {
+                               vector<double>& sums, stream in, std::size_t at) const {
   require_vectors_fit(rows_, cols_, x.size(), y.size());
-  require_step_fits<V>({x.data(), x.size()}, step, {y.data(), y.size()}, sums.size());
+  require_step_fits<V>({x.data(), x.size()}, step, {y.data(), y.size()},
+                       sums.size() - std::min(at, sums.size()));
   const auto is_here = [&](const auto& v) { return v.size() == 0 || v.where() == on_; };
   if (!is_here(x) || !is_here(y) || !is_here(sums))
     throw device_error("x, y and the sums must be on the device that the matrix is on: " +
                        on_->description());
-  run_step(x.data(), step, y.data(), sums.data(), in);
+  run_step(x.data(), step, y.data(), sums.data() + at, in);
 }
 
 template <class V>

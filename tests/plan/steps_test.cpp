@@ -131,6 +131,7 @@ template <class V> std::vector<std::pair<std::string, nz::fused_step<V>>> steps(
   nz::fused_step<V> heat{.alpha = V{0.125},
                          .b = v.device_b.data(),
                          .c = v.device_c.data(),
+                         .shift = V{1},
                          .measure = {{measured::squared_distance, v.device_b.data()}}};
   nz::fused_step<V> gradients{.measure = {{measured::product, v.device_with.data()}}};
   nz::fused_step<V> residual{
@@ -138,7 +139,6 @@ template <class V> std::vector<std::pair<std::string, nz::fused_step<V>>> steps(
   nz::fused_step<V> all{.alpha = V{-0.5},
                         .beta = V{2},
                         .b = v.device_b.data(),
-                        .gamma = V{-3},
                         .c = v.device_c.data(),
                         .shift = V{0.5},
                         .shift_factor = 0.25,
@@ -156,10 +156,10 @@ nz::reference::exact_product make_exactly(nz::reference::exact_product exact, co
                                           const step_vectors<V>& v) {
   const long double eps = std::numeric_limits<V>::epsilon();
   for (std::size_t i = 0; i < exact.y.size(); ++i) {
-    long double terms[3] = {step.b == nullptr ? 0 : static_cast<long double>(step.beta) * v.b[i],
-                            step.c == nullptr ? 0 : static_cast<long double>(step.gamma) * v.c[i],
-                            static_cast<long double>(step.shift)};
-    if (step.shift_from != nullptr) terms[2] += step.shift_factor * v.from;
+    const long double shift =
+        step.shift_from == nullptr ? step.shift : step.shift + step.shift_factor * v.from;
+    const long double terms[2] = {step.b == nullptr ? 0 : static_cast<long double>(step.beta) * v.b[i],
+                                  step.c == nullptr ? shift : shift * v.c[i]};
     for (const long double term : terms) {
       exact.y[i] += term;
       exact.bound[i] += 8 * eps * std::abs(term);
@@ -281,6 +281,30 @@ TYPED_TEST(Steps, TakeASumThatTheStepBeforeLeft) {
     EXPECT_EQ(sum.to_host(), std::vector<double>{24});
     ready->apply(x, step, y, sum);
     EXPECT_EQ(y.to_host(), (std::vector<V>{14, 15, 16}));
+  }
+}
+
+TYPED_TEST(Steps, LeaveTheirSumsWhereTheyAreAskedTo) {
+  using V = typename TypeParam::V;
+  const csr<typename TypeParam::A> a{3, 3, {0, 1, 2, 3}, {0, 1, 2}, {1, 2, 3}};
+  for (const nz::kernel_row& kernel : nz::kernels()) {
+    if (kernel.runs_on != TypeParam::kind || kernel.is_peer) continue;
+    const auto ready = prepare<TypeParam>(kernel, a, false);
+    if (!ready) continue;
+    SCOPED_TRACE(kernel.name);
+    const nz::vector<V> x(ready->where(), std::vector<V>(3, 1));
+    nz::vector<V> y(ready->where(), std::vector<V>(3, 0));
+    nz::vector<double> sums(ready->where(), std::vector<double>(5, -1));
+    // Each takes the first sum of the one before, of which there is none: -1.
+    for (const std::size_t at : {1U, 3U}) {
+      const nz::fused_step<V> step{.shift_from = sums.data() + (at == 1 ? 0 : at - 2),
+                                   .measure = {{measured::product}, {measured::squared_distance}}};
+      ready->apply(x, step, y, sums, {}, at);
+    }
+    EXPECT_EQ(sums.to_host(), (std::vector<double>{-1, 3, 5, 15, 77}));
+    const nz::fused_step<V> two{.measure = {{measured::product}, {measured::product}}};
+    EXPECT_THROW(ready->apply(x, two, y, sums, {}, 4), nz::shape_error);
+    EXPECT_THROW(ready->apply(x, two, y, sums, {}, 6), nz::shape_error);
   }
 }
 

@@ -45,17 +45,15 @@ template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, bool is_
     throw shape_error(fmt::format("a graph has as many rows as columns, and this matrix is {} × {}",
                                   links.rows, links.cols));
   if (is_weighted) require_weights(links);
-  link_matrix<V> out{.to = transpose(links), .per_link = {}, .is_sink = {}};
+  link_matrix<V> out{.to = transpose(links), .per_link = {}};
   if (!is_weighted) {
     drop_repeated(out.to);
     out.to.val.assign(out.to.col.size(), V{1});
   }
   const std::vector<double> sum = sum_links(out.to);
   out.per_link.resize(sum.size());
-  out.is_sink.resize(sum.size());
   for (std::size_t i = 0; i < sum.size(); ++i) {
     const bool is_sink = sum[i] == 0;
-    out.is_sink[i] = is_sink ? V{1} : V{0};
     out.sinks += is_sink ? 1 : 0;
     out.per_link[i] = is_sink ? V{0} : static_cast<V>(1 / sum[i]);
     if (!is_sink && (!std::isfinite(out.per_link[i]) || out.per_link[i] <= 0))

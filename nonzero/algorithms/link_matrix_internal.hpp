@@ -10,7 +10,6 @@ namespace nz {
 template <class V> struct link_matrix {
   csr<V> to;                // entry (b, a): a links to b; all ones, or the weight
   std::vector<V> per_link;  // of each page, 1 / the weight of its links; 0 for sinks
-  std::vector<V> is_sink;   // of each page, 1 or 0
   index sinks = 0;
 };
 

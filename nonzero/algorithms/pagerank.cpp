@@ -13,6 +13,7 @@
 #include <nonzero/algorithms/pagerank.hpp>
 #include <nonzero/algorithms/steps_until_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
+#include <nonzero/plan/measure.hpp>
 
 namespace nz {
 namespace {
@@ -57,6 +58,50 @@ template <class V> std::vector<V> jumps_of(std::span<const double> weights, inde
   return out;
 }
 
+/// The matrix, with all that it needs to live.
+template <class V> using ready_links = std::shared_ptr<const prepared_matrix<V>>;
+
+template <class V>
+ready_links<V> prepare_by_plan(csr<V>&& links, const pagerank_options& options, plan_report& report) {
+  plan_options planning = options.plan;
+  planning.expected_multiplies = expected_iterations(options);
+  planning.may_borrow = false;
+  // A plan that renumbers rows makes a step in two passes.
+  planning.may_reorder = false;
+  const auto made = std::make_shared<const plan<V>>(make_plan(std::move(links), planning));
+  report = made->report();
+  return {made, &made->prepared()};
+}
+
+/// By that kernel of cuSPARSE's which multiplies fastest.
+template <class V>
+ready_links<V> prepare_by_cusparse(const csr<V>& links, const plan_options& options, plan_report& report) {
+  const auto on = options.on ? options.on : cpu_device();
+  ready_links<V> fastest;
+  for (const kernel_row& kernel : kernels()) {
+    const bool is_asked_for = options.kernel.empty() || options.kernel == kernel.name;
+    if (!kernel.is_peer || kernel.runs_on != on->kind() || !is_asked_for) continue;
+    ready_links<V> ready;
+    try {
+      ready = kernel.prepare(links, {.on = on});
+    } catch (const unsupported&) {
+      continue;  // too much padding, or too large for it
+    }
+    const vector<V> x(on, std::vector<V>(static_cast<std::size_t>(links.cols), V{1}));
+    vector<V> y(on, static_cast<std::size_t>(links.rows));
+    const double seconds =
+        measure(*on, [&](stream in) { ready->multiply(V{1}, x, V{0}, y, in); }, {.budget_seconds = 0.05})
+            .seconds;
+    if (fastest && seconds >= report.chosen_seconds) continue;
+    fastest = std::move(ready);
+    report.kernel = kernel.name;
+    report.chosen_seconds = seconds;
+  }
+  report.kind = on->kind();
+  if (!fastest) throw unsupported("there is no kernel of cuSPARSE's here: it needs the device cuda");
+  return fastest;
+}
+
 /// The ranks in turn, and what steps need beside them, on the device.
 template <class V> class rank_loop {
  public:
@@ -69,7 +114,7 @@ template <class V> class rank_loop {
               .block = options.check_every > 0 ? options.check_every : steps_per_block(*links.where())} {
     const auto& on = links.where();
     const std::vector<V> jumps = jumps_of<V>(options.personalization, links.rows());
-    const std::vector<V> start(graph.is_sink.size(), static_cast<V>(1 / static_cast<double>(links.rows())));
+    const std::vector<V> start(graph.per_link.size(), static_cast<V>(1 / static_cast<double>(links.rows())));
     std::vector<V> shares(start.size());
     std::transform(start.begin(), start.end(), graph.per_link.begin(), shares.begin(), std::multiplies<>());
     rank_[0] = vector<V>(on, start);
@@ -79,7 +124,6 @@ template <class V> class rank_loop {
       shares_[static_cast<std::size_t>(s)] = vector<V>(on, start.size());
     }
     per_link_ = vector<V>(on, graph.per_link);
-    if (is_spreading_) is_sink_ = vector<V>(on, graph.is_sink);
     if (!jumps.empty()) jumps_ = vector<V>(on, jumps);
     std::vector<double> sums(loop_.sums_size(), 0.0);
     if (is_spreading_)
@@ -107,7 +151,7 @@ template <class V> class rank_loop {
     if (is_spreading_) {
       next.shift_factor = damping_ * each;
       next.shift_from = sums_.data() + place.before + 1;
-      next.measure[1] = {measured::product, is_sink_.data()};
+      next.measure[1] = {measured::where_zero, per_link_.data()};
     }
     links_.apply(shares_[from], next, rank_[to], sums_, loop_.in, place.at);
   }
@@ -117,7 +161,7 @@ template <class V> class rank_loop {
   bool is_spreading_;
   step_loop loop_;
   std::array<vector<V>, 3> rank_, shares_;
-  vector<V> per_link_, is_sink_, jumps_;
+  vector<V> per_link_, jumps_;
   vector<double> sums_;
 };
 
@@ -140,16 +184,12 @@ template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagera
   if (options.sinks == sink_rule::refuse)
     if (const auto sink = find_sink(links, options.is_weighted))
       throw unsupported(fmt::format("page {} (counted from 0) has no links", *sink));
-  plan_options planning = options.plan;
-  planning.expected_multiplies = expected_iterations(options);
-  planning.may_borrow = false;
-  // A plan that renumbers rows makes a step in two passes.
-  planning.may_reorder = false;
-  const plan<V> made = make_plan(std::move(graph.to), planning);
-  pagerank_result<V> out{
-      .rank = {}, .is_converged = links.rows == 0, .sinks = graph.sinks, .plan = made.report()};
+  pagerank_result<V> out{.rank = {}, .is_converged = links.rows == 0, .sinks = graph.sinks, .plan = {}};
+  const auto ready = options.method == pagerank_method::cusparse
+                         ? prepare_by_cusparse(graph.to, options.plan, out.plan)
+                         : prepare_by_plan(std::move(graph.to), options, out.plan);
   if (links.rows == 0) return out;
-  rank_loop<V> loop(made.prepared(), graph, options);
+  rank_loop<V> loop(*ready, graph, options);
   const steps_result ran = loop.run([&](std::int64_t number, std::span<const double> sums) {
     out.error = sums[0];
     if (options.progress) options.progress(number + 1, sums[0]);

@@ -117,8 +117,9 @@ template <class V> class solver {
     for (;;) {
       out_.end = iterate_once();
       out_.residual = find_residual();
-      if (out_.residual <= options_.tolerance) out_.end = cg_end::converged;
-      if (out_.end != cg_end::converged || out_.residual <= options_.tolerance) return;
+      const bool is_there = out_.residual <= options_.tolerance;
+      if (is_there && out_.end == cg_end::most_iterations) out_.end = cg_end::converged;
+      if (is_there || out_.end != cg_end::converged) return;
       if (!(out_.residual <= worthwhile * before) || out_.iterations >= most_) {
         out_.end = cg_end::stagnated;
         return;

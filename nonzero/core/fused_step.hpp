@@ -5,18 +5,19 @@
 namespace nz {
 
 /// What a fused step adds up over the rows.
-enum class measured : std::uint8_t { nothing, product, distance, squared_distance };
+enum class measured : std::uint8_t { nothing, product, distance, squared_distance, where_zero };
 
-/// One sum of a fused step, of each row's value v and a number w = with[row]: v * w, |v - w| or (v - w)^2, in
-/// double whatever V is.
+/// One sum of a fused step, of each row's value v and a number w = with[row]: v * w, |v - w|, (v - w)^2, or v
+/// where w is 0; in double whatever V is.
 template <class V> struct row_measure {
   measured what = measured::nothing;
-  const V* with = nullptr;  // rows long; null: w is 1 for a product and 0 for a distance
+  const V* with = nullptr;  // rows long; null: w is 1 for a product and 0 for the others
 
   constexpr double operator()(V value, std::int64_t row) const {
     if (what == measured::nothing) return 0;
     const auto v = static_cast<double>(value);
     if (what == measured::product) return with == nullptr ? v : v * static_cast<double>(with[row]);
+    if (what == measured::where_zero) return with == nullptr || with[row] == V{0} ? v : 0.0;
     const double difference = with == nullptr ? v : v - static_cast<double>(with[row]);
     if (what == measured::squared_distance) return difference * difference;
     return difference < 0 ? -difference : difference;

@@ -4,6 +4,7 @@
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/shapes.hpp>
 #include <nonzero/formats/prepared_matrix.hpp>
+#include <nonzero/formats/step_rows_internal.hpp>
 
 namespace nz {
 namespace {
@@ -124,15 +125,9 @@ step_sums prepared_matrix<V>::run_fused(const V* x, const chunk_epilogue<V>& epi
 template <class V>
 void prepared_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream) const {
   if (!on_->is_host()) throw unsupported("this kernel has no fused steps on " + on_->description());
-  const step_sums total = run_fused(x, [&](index first, std::span<V> row_sums) {
-    step_sums part;
-    index row = first;
-    for (const V sum : row_sums) {
-      part += step.measure_row(step(sum, row, y[row]), row);
-      ++row;
-    }
-    return part;
-  });
+  const fused_step<V> ready = with_shift_read(step);
+  const step_sums total = run_fused(
+      x, [&](index first, std::span<const V> row_sums) { return finish_rows(ready, first, row_sums, y); });
   if (step.sums() > 0) sums[0] = total.first;
   if (step.sums() > 1) sums[1] = total.second;
 }

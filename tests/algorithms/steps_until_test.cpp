@@ -68,10 +68,27 @@ TEST(StepsUntil, EndWhereThereAreNoMoreSteps) {
     }
 }
 
-TEST(StepsUntil, MoveFewBytesForEachStep) {
-  const nz::step_loop loop{.most_steps = 100, .block = 16};
-  EXPECT_LE(static_cast<std::size_t>(loop.sums) * sizeof(double), 64U);
-  EXPECT_EQ(loop.sums_size(), 64U);
+/// The host's memory, which notes what is copied.
+struct counting_device final : nz::host_memory_device {
+  std::size_t bytes = 0, copies = 0;
+
+  nz::device_kind kind() const override { return nz::device_kind::emulator; }
+  std::string description() const override { return "counting"; }
+  void copy(void* to, const void* from, std::size_t size, nz::stream in) override {
+    bytes += size;
+    ++copies;
+    host_memory_device::copy(to, from, size, in);
+  }
+};
+
+TEST(StepsUntil, CopyTheSumsOfABlockAtOnce) {
+  const auto on = std::make_shared<counting_device>();
+  const nz::step_loop loop{.most_steps = 160, .block = nz::steps_per_block(*on)};
+  const nz::vector<double> sums(on, loop.sums_size());
+  nz::steps_until(
+      loop, sums, [](const nz::step_place&) {}, [](auto&&...) { return false; });
+  EXPECT_EQ(on->copies, 10U);
+  EXPECT_EQ(on->bytes, 160U * 16);
 }
 
 }  // namespace

@@ -111,6 +111,8 @@ template <class V> struct step_vectors {
     device_b = make(11, b);
     device_c = make(12, c);
     device_scale = make(13, scale);
+    for (std::size_t i = 0; i < rows; i += 3) scale[i] = 0;
+    device_scale.copy_from(scale);
     device_with = make(14, with);
     // NaN, which must not be read.
     const std::vector<V> unwritten(rows, std::numeric_limits<V>::quiet_NaN());
@@ -123,11 +125,12 @@ template <class V> struct step_vectors {
 
 /// The steps that the loops of nonzero/algorithms are made of, and one that has all parts at once.
 template <class V> std::vector<std::pair<std::string, nz::fused_step<V>>> steps(step_vectors<V>& v) {
-  nz::fused_step<V> pagerank{.alpha = V{0.85},
-                             .shift = V{0.25},
-                             .scale = v.device_scale.data(),
-                             .scaled = v.scaled.data(),
-                             .measure = {{measured::distance, v.device_with.data()}}};
+  nz::fused_step<V> pagerank{
+      .alpha = V{0.85},
+      .shift = V{0.25},
+      .scale = v.device_scale.data(),
+      .scaled = v.scaled.data(),
+      .measure = {{measured::distance, v.device_with.data()}, {measured::where_zero, v.device_scale.data()}}};
   nz::fused_step<V> heat{.alpha = V{0.125},
                          .b = v.device_b.data(),
                          .c = v.device_c.data(),
@@ -177,9 +180,10 @@ void expect_sum(const nz::row_measure<V>& measure, const std::vector<V>& with, c
   for (std::size_t i = 0; i < y.size(); ++i) {
     const long double v = y[i], w = with[i];
     const long double from = measure.with == nullptr ? v : v - w;
-    const long double term = measure.what == measured::product    ? (measure.with == nullptr ? v : v * w)
-                             : measure.what == measured::distance ? std::abs(from)
-                                                                  : from * from;
+    const long double term = measure.what == measured::product      ? (measure.with == nullptr ? v : v * w)
+                             : measure.what == measured::distance   ? std::abs(from)
+                             : measure.what == measured::where_zero ? (w == 0 ? v : 0)
+                                                                    : from * from;
     sum += term;
     magnitude += std::abs(term);
   }
@@ -208,8 +212,11 @@ void check_step(const nz::prepared_matrix<V>& ready, const nz::reference::exact_
   }
   const std::vector<double> sums = v.sums.to_host();
   for (int k = 0; k < step.sums(); ++k)
-    expect_sum(step.measure[k], step.measure[k].with == v.device_b.data() ? v.b : v.with, y,
-               sums[static_cast<std::size_t>(k)]);
+    expect_sum(step.measure[k],
+               step.measure[k].with == v.device_b.data()       ? v.b
+               : step.measure[k].with == v.device_scale.data() ? v.scale
+                                                               : v.with,
+               y, sums[static_cast<std::size_t>(k)]);
 }
 
 template <class On, class V = typename On::V>

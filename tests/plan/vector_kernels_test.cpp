@@ -116,6 +116,17 @@ TYPED_TEST(VectorKernels, AddAndScaleByFactorsOfTheHostAndOfTheDevice) {
   }
 }
 
+TYPED_TEST(VectorKernels, DivideByWhatIsAboveNothingOnly) {
+  using V = typename TypeParam::V;
+  for (const auto& kernels : this->all(1))
+    for (const V under : {V{0}, V{-2}, std::numeric_limits<V>::quiet_NaN()}) {
+      nz::vector<V> numbers = this->put({3, under, 7, 7});
+      kernels->divide(numbers, 0, 1, 2);
+      EXPECT_EQ(numbers.to_host()[2], V{0});
+      EXPECT_EQ(numbers.to_host()[3], V{0});
+    }
+}
+
 TYPED_TEST(VectorKernels, HaveTheSameBitsEveryTimeAndForAnyThreads) {
   using V = typename TypeParam::V;
   const std::size_t n = TypeParam::kind == device_kind::emulator ? 5'000 : 300'000;

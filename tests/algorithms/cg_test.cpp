@@ -151,7 +151,7 @@ TYPED_TEST(Gradients, HaveTheSameBitsHoweverSeldomTheHostLooksAndForAnyThreads) 
   const auto first = nz::conjugate_gradients<V>(a, b, this->options);
   ASSERT_EQ(first.end, cg_end::converged);
   ASSERT_GT(first.iterations, 4);
-  for (const int every : {2, 7, 64}) {
+  for (const int every : {2, 7, 16}) {
     const with_threads scope(every);
     this->options.check_every = every;
     const auto found = nz::conjugate_gradients<V>(a, b, this->options);

@@ -1,6 +1,7 @@
 #include "png.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <png.h>
@@ -16,6 +17,16 @@ void image::fill(int x, int y, int w, int h, rgb colour) {
     const auto begin = pixels.begin() + static_cast<std::ptrdiff_t>(line) * width;
     std::fill(begin + left, begin + right, colour);
   }
+}
+
+rgb colour_on(std::span<const rgb> ramp, double part) {
+  const double place = (part > 0 ? std::min(part, 1.0) : 0.0) * static_cast<double>(ramp.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(place), ramp.size() - 2);
+  const double rest = place - static_cast<double>(below);
+  rgb out = {};
+  for (std::size_t c = 0; c < out.size(); ++c)
+    out[c] = static_cast<std::uint8_t>(std::lround((1 - rest) * ramp[below][c] + rest * ramp[below + 1][c]));
+  return out;
 }
 
 void write_png(const std::string& path, const image& picture) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct image {
   /// Fills the part of a rectangle that lies within the image.
   void fill(int x, int y, int w, int h, rgb colour);
 };
+
+/// The colour so far along a ramp of at least two: 0 is its first, 1 its last, NaN its first.
+rgb colour_on(std::span<const rgb> ramp, double part);
 
 /// Writes the image as a PNG file that is whole or not there.
 void write_png(const std::string& path, const image& picture);

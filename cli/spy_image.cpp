@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "spy_picture.hpp"
 
@@ -15,16 +14,6 @@ constexpr rgb ramp[] = {{158, 210, 230}, {86, 160, 211}, {52, 104, 176}, {48, 52
 
 constexpr int largest_square = 48;  // pixels; a tiny matrix need not fill the picture
 constexpr int least_square_with_gap = 6;
-
-rgb colour_of(double shade) {
-  const double place = std::clamp(shade, 0.0, 1.0) * (std::size(ramp) - 1);
-  const auto below = std::min(static_cast<std::size_t>(place), std::size(ramp) - 2);
-  const double part = place - static_cast<double>(below);
-  rgb out = {};
-  for (std::size_t c = 0; c < out.size(); ++c)
-    out[c] = static_cast<std::uint8_t>(std::lround((1 - part) * ramp[below][c] + part * ramp[below + 1][c]));
-  return out;
-}
 
 /// Whether the entries are so few that single pixels would hardly be seen.
 bool is_faint(const density_grid& grid) {
@@ -53,7 +42,8 @@ image draw_image(const density_grid& grid, int size) {
       const bool is_entry = grid.at(x, y) > 0;
       if (!is_entry && gap == 0) continue;
       // Where no cell holds more than one entry there is no density to show: one colour, not too dark.
-      const rgb colour = is_entry ? colour_of(grid.largest == 1 ? 0.55 : grid.shade(x, y)) : empty_square;
+      const rgb colour =
+          is_entry ? colour_on(ramp, grid.largest == 1 ? 0.55 : grid.shade(x, y)) : empty_square;
       out.fill(margin + gap + x * scale, margin + gap + y * scale, scale - gap, scale - gap, colour);
     }
   return out;

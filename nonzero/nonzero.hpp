@@ -2,6 +2,8 @@
 
 /// Nonzero: y = alpha * A x + beta * y for sparse A. This is the one header most programs include.
 
+#include <nonzero/algorithms/cg.hpp>
+#include <nonzero/algorithms/pagerank.hpp>
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/types.hpp>
@@ -18,6 +20,7 @@
 #include <nonzero/formats/sell.hpp>
 #include <nonzero/formats/tjds.hpp>
 #include <nonzero/gpu/cuda/device.hpp>
+#include <nonzero/io/edge_list.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/io/matrix_market.hpp>
 #include <nonzero/io/npz.hpp>

@@ -5,18 +5,19 @@
 namespace nz {
 
 /// What a fused step adds up over the rows.
-enum class measured : std::uint8_t { nothing, product, distance, squared_distance };
+enum class measured : std::uint8_t { nothing, product, distance, squared_distance, where_zero };
 
-/// One sum of a fused step, of each row's value v and a number w = with[row]: v * w, |v - w| or (v - w)^2, in
-/// double whatever V is.
+/// One sum of a fused step, of each row's value v and a number w = with[row]: v * w, |v - w|, (v - w)^2, or v
+/// where w is 0; in double whatever V is.
 template <class V> struct row_measure {
   measured what = measured::nothing;
-  const V* with = nullptr;  // rows long; null: w is 1 for a product and 0 for a distance
+  const V* with = nullptr;  // rows long; null: w is 1 for a product and 0 for the others
 
   constexpr double operator()(V value, std::int64_t row) const {
     if (what == measured::nothing) return 0;
     const auto v = static_cast<double>(value);
     if (what == measured::product) return with == nullptr ? v : v * static_cast<double>(with[row]);
+    if (what == measured::where_zero) return with == nullptr || with[row] == V{0} ? v : 0.0;
     const double difference = with == nullptr ? v : v - static_cast<double>(with[row]);
     if (what == measured::squared_distance) return difference * difference;
     return difference < 0 ? -difference : difference;
@@ -35,24 +36,23 @@ struct step_sums {
 };
 
 /// A step of an iteration, made of A x in the pass that finds it. For each row:
-///   v           = alpha * (A x)[row] + beta * b[row] + gamma * c[row] + shift + shift_factor * *shift_from
+///   v           = alpha * (A x)[row] + beta * b[row] + (shift + shift_factor * *shift_from) * c[row]
 ///   y[row]      = v
 ///   scaled[row] = v * scale[row]
 ///   sums[k]    += measure[k](v, row)
 /// Pointers are to memory of the matrix's device and to as many numbers as there are rows; a null one leaves
-/// its part out. What is read may be x or overlap it; what is written must not overlap x or what is read.
-/// For example, with `step` as a designated initializer:
-///   PageRank  {.alpha = d, .shift = t, .scale = per_link, .scaled = next_w, .measure = {{distance, rank}}}
-///   heat      {.alpha = dt, .b = u, .c = f, .measure = {{squared_distance, u}}}        with x = u
-///   CG        {.measure = {{product, p}}}                                              with x = p
+/// its part out, but for c: a null one is all ones. What is read may be x or overlap it; what is written must
+/// not overlap x or what is read. For example, with `step` as a designated initializer:
+///   PageRank  {.alpha = d, .shift = t, .scale = per_link, .scaled = next_x, .measure = {{distance, rank}}}
+///   heat      {.alpha = dt, .b = u, .c = f, .shift = 1, .measure = {{squared_distance, u}}}  with x = u
+///   CG        {.measure = {{product, p}}}                                                    with x = p
 ///   residual  {.alpha = -1, .b = b, .measure = {{squared_distance}}}
 /// A value type that host and device run, as all epilogues (epilogue.hpp).
 template <class V> struct fused_step {
   V alpha = 1;
   V beta = 1;
   const V* b = nullptr;
-  V gamma = 1;
-  const V* c = nullptr;
+  const V* c = nullptr;  // null: 1
   V shift = 0;
   double shift_factor = 1;
   const double* shift_from = nullptr;  // one number: a sum that an earlier step left on the device
@@ -64,8 +64,8 @@ template <class V> struct fused_step {
   constexpr V operator()(V sum, std::int64_t row, V& y) const {
     V value = alpha * sum;
     if (b != nullptr) value += beta * b[row];
-    if (c != nullptr) value += gamma * c[row];
-    value += shift_from == nullptr ? shift : static_cast<V>(shift + shift_factor * *shift_from);
+    const V along_c = shift_from == nullptr ? shift : static_cast<V>(shift + shift_factor * *shift_from);
+    value += c == nullptr ? along_c : along_c * c[row];
     y = value;
     if (scaled != nullptr) scaled[row] = scale == nullptr ? value : value * scale[row];
     return value;

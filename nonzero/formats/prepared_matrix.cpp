@@ -4,6 +4,7 @@
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/shapes.hpp>
 #include <nonzero/formats/prepared_matrix.hpp>
+#include <nonzero/formats/step_rows_internal.hpp>
 
 namespace nz {
 namespace {
@@ -68,14 +69,15 @@ void prepared_matrix<V>::multiply(V alpha, const vector<V>& x, V beta, vector<V>
 
 template <class V>
 void prepared_matrix<V>::apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y,
-                               vector<double>& sums, stream in) const {
+                               vector<double>& sums, stream in, std::size_t at) const {
   require_vectors_fit(rows_, cols_, x.size(), y.size());
-  require_step_fits<V>({x.data(), x.size()}, step, {y.data(), y.size()}, sums.size());
+  require_step_fits<V>({x.data(), x.size()}, step, {y.data(), y.size()},
+                       sums.size() - std::min(at, sums.size()));
   const auto is_here = [&](const auto& v) { return v.size() == 0 || v.where() == on_; };
   if (!is_here(x) || !is_here(y) || !is_here(sums))
     throw device_error("x, y and the sums must be on the device that the matrix is on: " +
                        on_->description());
-  run_step(x.data(), step, y.data(), sums.data(), in);
+  run_step(x.data(), step, y.data(), sums.data() + at, in);
 }
 
 template <class V>
@@ -123,15 +125,9 @@ step_sums prepared_matrix<V>::run_fused(const V* x, const chunk_epilogue<V>& epi
 template <class V>
 void prepared_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream) const {
   if (!on_->is_host()) throw unsupported("this kernel has no fused steps on " + on_->description());
-  const step_sums total = run_fused(x, [&](index first, std::span<V> row_sums) {
-    step_sums part;
-    index row = first;
-    for (const V sum : row_sums) {
-      part += step.measure_row(step(sum, row, y[row]), row);
-      ++row;
-    }
-    return part;
-  });
+  const fused_step<V> ready = with_shift_read(step);
+  const step_sums total = run_fused(
+      x, [&](index first, std::span<const V> row_sums) { return finish_rows(ready, first, row_sums, y); });
   if (step.sums() > 0) sums[0] = total.first;
   if (step.sums() > 1) sums[1] = total.second;
 }

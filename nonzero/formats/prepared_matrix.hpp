@@ -30,14 +30,15 @@ template <class V> class prepared_matrix {
   /// kernel's code: do one before capturing. Matrix, x and y must outlive what is under way, and the graph.
   void multiply(V alpha, const vector<V>& x, V beta, vector<V>& y, stream in = {}) const;
 
-  /// A fused step: y, and what else the step says, from A x in one pass; the sums in the first step.sums()
-  /// places of `sums`. Vectors on where(), in a stream, as in multiply: nothing is allocated or waited for,
-  /// and what the step points to must outlive what is under way too. Sums are made in a fixed order, in
-  /// double: the same bits every time, from kernels whose products have them. Kernels that cannot (see
-  /// docs/kernels.md) find all of A x first, and make the step of it in a second pass. Throws `shape_error`
-  /// if a vector does not fit or what is written overlaps what is read.
+  /// A fused step: y, and what else the step says, from A x in one pass; the sums in step.sums() places of
+  /// `sums` from `at` on, so that many steps can leave theirs side by side. Vectors on where(), in a stream,
+  /// as in multiply: nothing is allocated or waited for, and what the step points to must outlive what is
+  /// under way too. Sums are made in a fixed order, in double: the same bits every time, from kernels whose
+  /// products have them. Kernels that cannot (see docs/kernels.md) find all of A x first, and make the step
+  /// of it in a second pass. Throws `shape_error` if a vector does not fit or what is written overlaps what
+  /// is read.
   void apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y, vector<double>& sums,
-             stream in = {}) const;
+             stream in = {}, std::size_t at = 0) const;
 
   /// The same with vectors of the host, done when this returns. Throws `unsupported` where the matrix is not
   /// in the host's memory.

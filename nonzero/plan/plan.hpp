@@ -105,8 +105,8 @@ template <class V> class plan {
   }
   /// Fused steps: prepared_matrix::apply.
   void apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y, vector<double>& sums,
-             stream in = {}) const {
-    ready_->apply(x, step, y, sums, in);
+             stream in = {}, std::size_t at = 0) const {
+    ready_->apply(x, step, y, sums, in, at);
   }
   void apply(std::span<const V> x, const fused_step<V>& step, std::span<V> y, std::span<double> sums) const {
     ready_->apply(x, step, y, sums);

@@ -111,6 +111,8 @@ template <class V> struct step_vectors {
     device_b = make(11, b);
     device_c = make(12, c);
     device_scale = make(13, scale);
+    for (std::size_t i = 0; i < rows; i += 3) scale[i] = 0;
+    device_scale.copy_from(scale);
     device_with = make(14, with);
     // NaN, which must not be read.
     const std::vector<V> unwritten(rows, std::numeric_limits<V>::quiet_NaN());
@@ -123,14 +125,16 @@ template <class V> struct step_vectors {
 
 /// The steps that the loops of nonzero/algorithms are made of, and one that has all parts at once.
 template <class V> std::vector<std::pair<std::string, nz::fused_step<V>>> steps(step_vectors<V>& v) {
-  nz::fused_step<V> pagerank{.alpha = V{0.85},
-                             .shift = V{0.25},
-                             .scale = v.device_scale.data(),
-                             .scaled = v.scaled.data(),
-                             .measure = {{measured::distance, v.device_with.data()}}};
+  nz::fused_step<V> pagerank{
+      .alpha = V{0.85},
+      .shift = V{0.25},
+      .scale = v.device_scale.data(),
+      .scaled = v.scaled.data(),
+      .measure = {{measured::distance, v.device_with.data()}, {measured::where_zero, v.device_scale.data()}}};
   nz::fused_step<V> heat{.alpha = V{0.125},
                          .b = v.device_b.data(),
                          .c = v.device_c.data(),
+                         .shift = V{1},
                          .measure = {{measured::squared_distance, v.device_b.data()}}};
   nz::fused_step<V> gradients{.measure = {{measured::product, v.device_with.data()}}};
   nz::fused_step<V> residual{
@@ -138,7 +142,6 @@ template <class V> std::vector<std::pair<std::string, nz::fused_step<V>>> steps(
   nz::fused_step<V> all{.alpha = V{-0.5},
                         .beta = V{2},
                         .b = v.device_b.data(),
-                        .gamma = V{-3},
                         .c = v.device_c.data(),
                         .shift = V{0.5},
                         .shift_factor = 0.25,
@@ -156,10 +159,10 @@ nz::reference::exact_product make_exactly(nz::reference::exact_product exact, co
                                           const step_vectors<V>& v) {
   const long double eps = std::numeric_limits<V>::epsilon();
   for (std::size_t i = 0; i < exact.y.size(); ++i) {
-    long double terms[3] = {step.b == nullptr ? 0 : static_cast<long double>(step.beta) * v.b[i],
-                            step.c == nullptr ? 0 : static_cast<long double>(step.gamma) * v.c[i],
-                            static_cast<long double>(step.shift)};
-    if (step.shift_from != nullptr) terms[2] += step.shift_factor * v.from;
+    const long double shift =
+        step.shift_from == nullptr ? step.shift : step.shift + step.shift_factor * v.from;
+    const long double terms[2] = {step.b == nullptr ? 0 : static_cast<long double>(step.beta) * v.b[i],
+                                  step.c == nullptr ? shift : shift * v.c[i]};
     for (const long double term : terms) {
       exact.y[i] += term;
       exact.bound[i] += 8 * eps * std::abs(term);
@@ -177,9 +180,10 @@ void expect_sum(const nz::row_measure<V>& measure, const std::vector<V>& with, c
   for (std::size_t i = 0; i < y.size(); ++i) {
     const long double v = y[i], w = with[i];
     const long double from = measure.with == nullptr ? v : v - w;
-    const long double term = measure.what == measured::product    ? (measure.with == nullptr ? v : v * w)
-                             : measure.what == measured::distance ? std::abs(from)
-                                                                  : from * from;
+    const long double term = measure.what == measured::product      ? (measure.with == nullptr ? v : v * w)
+                             : measure.what == measured::distance   ? std::abs(from)
+                             : measure.what == measured::where_zero ? (w == 0 ? v : 0)
+                                                                    : from * from;
     sum += term;
     magnitude += std::abs(term);
   }
@@ -208,8 +212,11 @@ void check_step(const nz::prepared_matrix<V>& ready, const nz::reference::exact_
   }
   const std::vector<double> sums = v.sums.to_host();
   for (int k = 0; k < step.sums(); ++k)
-    expect_sum(step.measure[k], step.measure[k].with == v.device_b.data() ? v.b : v.with, y,
-               sums[static_cast<std::size_t>(k)]);
+    expect_sum(step.measure[k],
+               step.measure[k].with == v.device_b.data()       ? v.b
+               : step.measure[k].with == v.device_scale.data() ? v.scale
+                                                               : v.with,
+               y, sums[static_cast<std::size_t>(k)]);
 }
 
 template <class On, class V = typename On::V>
@@ -281,6 +288,30 @@ TYPED_TEST(Steps, TakeASumThatTheStepBeforeLeft) {
     EXPECT_EQ(sum.to_host(), std::vector<double>{24});
     ready->apply(x, step, y, sum);
     EXPECT_EQ(y.to_host(), (std::vector<V>{14, 15, 16}));
+  }
+}
+
+TYPED_TEST(Steps, LeaveTheirSumsWhereTheyAreAskedTo) {
+  using V = typename TypeParam::V;
+  const csr<typename TypeParam::A> a{3, 3, {0, 1, 2, 3}, {0, 1, 2}, {1, 2, 3}};
+  for (const nz::kernel_row& kernel : nz::kernels()) {
+    if (kernel.runs_on != TypeParam::kind || kernel.is_peer) continue;
+    const auto ready = prepare<TypeParam>(kernel, a, false);
+    if (!ready) continue;
+    SCOPED_TRACE(kernel.name);
+    const nz::vector<V> x(ready->where(), std::vector<V>(3, 1));
+    nz::vector<V> y(ready->where(), std::vector<V>(3, 0));
+    nz::vector<double> sums(ready->where(), std::vector<double>(5, -1));
+    // Each takes the first sum of the one before, of which there is none: -1.
+    for (const std::size_t at : {1U, 3U}) {
+      const nz::fused_step<V> step{.shift_from = sums.data() + (at == 1 ? 0 : at - 2),
+                                   .measure = {{measured::product}, {measured::squared_distance}}};
+      ready->apply(x, step, y, sums, {}, at);
+    }
+    EXPECT_EQ(sums.to_host(), (std::vector<double>{-1, 3, 5, 15, 77}));
+    const nz::fused_step<V> two{.measure = {{measured::product}, {measured::product}}};
+    EXPECT_THROW(ready->apply(x, two, y, sums, {}, 4), nz::shape_error);
+    EXPECT_THROW(ready->apply(x, two, y, sums, {}, 6), nz::shape_error);
   }
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include <nonzero/core/device.hpp>
+#include <nonzero/core/gradient_kernels.hpp>
+#include <nonzero/core/vector_kernels.hpp>
 #include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/kernel_row.hpp>
 
@@ -14,5 +17,9 @@ std::shared_ptr<device> emulator_device();
 
 std::span<const kernel_row> emulator_kernels();
 template <class V> device_surveys<V> emulator_surveys();
+
+/// For vectors of `size`.
+template <class V> std::unique_ptr<vector_kernels<V>> emulator_vector_kernels(std::size_t size);
+template <class V> std::unique_ptr<gradient_kernels<V>> emulator_gradient_kernels(std::size_t size);
 
 }  // namespace nz

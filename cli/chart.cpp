@@ -1,0 +1,165 @@
+#include "chart.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "chart_canvas.hpp"
+
+namespace nz::cli {
+namespace {
+
+constexpr double width = 960, height = 600;
+constexpr rgb ink = {40, 44, 52}, grid_grey = {226, 229, 235}, frame_grey = {150, 156, 166};
+constexpr rgb heat_ramp[] = {{10, 8, 30},    {62, 18, 100},  {142, 32, 104}, {208, 60, 72},
+                             {243, 118, 40}, {252, 190, 70}, {255, 248, 205}};
+constexpr rgb line_colours[] = {{38, 98, 186}, {214, 88, 30}, {32, 140, 96}, {150, 70, 170}};
+
+/// Part of the way from low to high.
+double place_of(const chart_axis& axis, double value) {
+  if (axis.is_log) return std::log(value / axis.low) / std::log(axis.high / axis.low);
+  return (value - axis.low) / (axis.high - axis.low);
+}
+
+/// An axis without extent would divide by nothing.
+chart_axis with_extent(chart_axis axis) {
+  if (axis.high > axis.low) return axis;
+  if (axis.is_log)
+    axis.high = 10 * axis.low;
+  else
+    axis.high = axis.low + 1;
+  return axis;
+}
+
+void draw_ticks_below(canvas& on, const box& inside, const chart_axis& axis, bool with_grid) {
+  for (const double tick : ticks_of(axis, 8)) {
+    const double x = inside.left + place_of(axis, tick) * inside.width;
+    if (with_grid) on.line(x, inside.top, x, inside.top + inside.height, grid_grey);
+    on.line(x, inside.top + inside.height, x, inside.top + inside.height + 5, frame_grey);
+    on.text(tick_label(tick), x, inside.top + inside.height + 20, 13, ink, canvas::align::centre);
+  }
+  on.text(axis.label, inside.left + inside.width / 2, inside.top + inside.height + 44, 15, ink,
+          canvas::align::centre);
+}
+
+/// On the left of the box, or on its right.
+void draw_ticks_beside(canvas& on, const box& inside, const chart_axis& axis, bool with_grid, bool on_right) {
+  const double edge = on_right ? inside.left + inside.width : inside.left;
+  const double outwards = on_right ? 1 : -1;
+  double widest = 0;
+  for (const double tick : ticks_of(axis, 7)) {
+    const double y = inside.top + (1 - place_of(axis, tick)) * inside.height;
+    if (with_grid) on.line(inside.left, y, inside.left + inside.width, y, grid_grey);
+    on.line(edge, y, edge + 5 * outwards, y, frame_grey);
+    const auto align = on_right ? canvas::align::left : canvas::align::right;
+    widest = std::max(widest, on.text(tick_label(tick), edge + 9 * outwards, y + 4.5, 13, ink, align));
+  }
+  on.upward_text(axis.label, edge + (widest + (on_right ? 30 : 20)) * outwards,
+                 inside.top + inside.height / 2, 15, ink);
+}
+
+void draw_lines(canvas& on, const box& inside, const line_chart& chart) {
+  for (std::size_t l = 0; l < chart.lines.size(); ++l) {
+    const chart_line& line = chart.lines[l];
+    std::vector<canvas::point> points;
+    for (std::size_t i = 0; i < std::min(line.x.size(), line.y.size()); ++i)
+      points.push_back({inside.left + place_of(chart.x, line.x[i]) * inside.width,
+                        inside.top + (1 - place_of(chart.y, line.y[i])) * inside.height});
+    on.path(points, inside, line_colours[l % std::size(line_colours)]);
+  }
+}
+
+void draw_legend(canvas& on, const box& inside, const line_chart& chart) {
+  double y = inside.top + 22;
+  for (std::size_t l = 0; l < chart.lines.size(); ++l) {
+    if (chart.lines[l].name.empty()) continue;
+    const double right = inside.left + inside.width - 14;
+    const double text = on.text(chart.lines[l].name, right, y + 4.5, 13, ink, canvas::align::right);
+    on.line(right - text - 34, y, right - text - 8, y, line_colours[l % std::size(line_colours)], 2.2);
+    y += 20;
+  }
+}
+
+/// The numbers as pixels, the highest row first.
+image coloured(const field_chart& chart, const chart_axis& colour) {
+  image out(std::max(chart.columns, 1), std::max(chart.rows, 1), heat_ramp[0]);
+  for (int r = 0; r < chart.rows; ++r)
+    for (int c = 0; c < chart.columns; ++c) {
+      const auto from =
+          static_cast<std::size_t>(r) * static_cast<std::size_t>(chart.columns) + static_cast<std::size_t>(c);
+      out.fill(c, chart.rows - 1 - r, 1, 1, heat_colour(place_of(colour, chart.value[from])));
+    }
+  return out;
+}
+
+void draw_colour_bar(canvas& on, const box& bar, const chart_axis& colour) {
+  constexpr int shades = 256;
+  image column(1, shades, heat_ramp[0]);
+  for (int i = 0; i < shades; ++i) column.fill(0, i, 1, 1, heat_colour(1 - (i + 0.5) / shades));
+  on.picture(column, bar);
+  on.outline(bar, frame_grey);
+  draw_ticks_beside(on, bar, colour, false, true);
+}
+
+}  // namespace
+
+std::vector<double> ticks_of(const chart_axis& axis, int most) {
+  std::vector<double> out;
+  if (axis.is_log) {
+    const double from = std::ceil(std::log10(axis.low) - 1e-9), to = std::floor(std::log10(axis.high) + 1e-9);
+    const double step = std::max(1.0, std::ceil((to - from + 1) / most));
+    for (double power = from; power <= to; power += step) out.push_back(std::pow(10.0, power));
+    return out;
+  }
+  const double raw = (axis.high - axis.low) / most;
+  const double power = std::pow(10.0, std::floor(std::log10(raw)));
+  double step = 10 * power;
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= raw * (1 - 1e-9)) {
+      step = factor * power;
+      break;
+    }
+  // Multiples of the step, not sums of it, which would drift off round numbers.
+  const double first = std::ceil(axis.low / step - 1e-9), last = std::floor(axis.high / step + 1e-9);
+  for (double k = first; k <= last; ++k) out.push_back(k * step + 0.0);
+  return out;
+}
+
+std::string tick_label(double tick) { return fmt::format("{:.6g}", tick == 0 ? 0.0 : tick); }
+
+rgb heat_colour(double part) { return colour_on(heat_ramp, part); }
+
+void write_chart(const std::string& path, const line_chart& given) {
+  line_chart chart = given;
+  chart.x = with_extent(chart.x);
+  chart.y = with_extent(chart.y);
+  canvas on(width, height);
+  const box inside{104, 56, width - 104 - 40, height - 56 - 72};
+  on.text(chart.title, inside.left, 34, 17, ink, canvas::align::left);
+  draw_ticks_below(on, inside, chart.x, true);
+  draw_ticks_beside(on, inside, chart.y, true, false);
+  draw_lines(on, inside, chart);
+  on.outline(inside, frame_grey);
+  draw_legend(on, inside, chart);
+  on.write(path);
+}
+
+void write_chart(const std::string& path, const field_chart& chart) {
+  const chart_axis x = with_extent(chart.x), y = with_extent(chart.y), colour = with_extent(chart.colour);
+  constexpr double left = 104, right = 150, top = 56, below = 72;
+  const double tall = height - top - below;
+  const double wide = chart.is_square ? tall * (x.high - x.low) / (y.high - y.low) : width - left - right;
+  canvas on(left + wide + right, height);
+  const box inside{left, top, wide, tall};
+  on.text(chart.title, inside.left, 34, 17, ink, canvas::align::left);
+  on.picture(coloured(chart, colour), inside);
+  on.outline(inside, frame_grey);
+  draw_ticks_below(on, inside, x, false);
+  draw_ticks_beside(on, inside, y, false, false);
+  draw_colour_bar(on, {left + wide + 30, top, 18, tall}, colour);
+  on.write(path);
+}
+
+}  // namespace nz::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "png.hpp"
+
+namespace nz::cli {
+
+struct box {
+  double left, top, width, height;
+};
+
+/// White paper to draw on, in units of which a pixel is half; y grows downwards.
+class canvas {
+ public:
+  enum class align { left, centre, right };
+  struct point {
+    double x, y;
+  };
+
+  canvas(double width, double height);
+  ~canvas();
+  canvas(const canvas&) = delete;
+  canvas& operator=(const canvas&) = delete;
+
+  void line(double x1, double y1, double x2, double y2, rgb colour, double thickness = 1);
+  /// Through the points, as far as it is inside. Points that are not finite are gaps.
+  void path(std::span<const point> points, const box& inside, rgb colour);
+  void outline(const box& around, rgb colour);
+  /// Its baseline at y; returns how wide it is.
+  double text(const std::string& words, double x, double y, double size, rgb colour, align at);
+  /// Turned to read upwards, centred at (x, y).
+  void upward_text(const std::string& words, double x, double y, double size, rgb colour);
+  /// Stretched to fill the box. Pixels that are smaller in it are averaged, those that are larger stay
+  /// squares.
+  void picture(const image& pixels, const box& in);
+  /// A PNG file that is whole or not there.
+  void write(const std::string& path);
+
+ private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace nz::cli

@@ -1,0 +1,210 @@
+// Pulls: each page adds up what the pages that link to it give, rank / outdegree, which the pass before has
+// left as `shares`. So an iteration is one pass over the matrix, and the pattern is all that is read of it.
+// Source: Page, Brin, Motwani, Winograd 1999; O. Meister, CUDA kernels for SpMV, 2013.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <nonzero/algorithms/link_matrix_internal.hpp>
+#include <nonzero/algorithms/pagerank.hpp>
+#include <nonzero/algorithms/steps_until_internal.hpp>
+#include <nonzero/plan/kernels.hpp>
+#include <nonzero/plan/measure.hpp>
+
+namespace nz {
+namespace {
+
+void require_sense(const pagerank_options& options) {
+  if (!(options.damping >= 0 && options.damping <= 1))
+    throw unsupported(fmt::format("PageRank's damping must be from 0 to 1, and is {:g}", options.damping));
+  if (!(options.tolerance >= 0))
+    throw unsupported(
+        fmt::format("PageRank's tolerance must not be negative, and is {:g}", options.tolerance));
+}
+
+/// How many iterations it takes at the most for the change, 2 at first, to fall to the tolerance.
+std::int64_t expected_iterations(const pagerank_options& options) {
+  const double needed = options.damping == 0 ? 2
+                        : options.tolerance == 0
+                            ? std::numeric_limits<double>::infinity()
+                            : std::log(options.tolerance / 2) / std::log(options.damping);
+  const auto most = static_cast<double>(std::max<std::int64_t>(options.max_iterations, 1));
+  return static_cast<std::int64_t>(std::clamp(std::isnan(needed) ? most : needed, 1.0, most));
+}
+
+/// Where jumps lead: parts of 1. Empty: to all pages alike.
+template <class V> std::vector<V> jumps_of(std::span<const double> weights, index pages) {
+  if (weights.empty()) return {};
+  if (weights.size() != static_cast<std::size_t>(pages))
+    throw shape_error(fmt::format("a personalization has a weight for each of the {} pages, and this has {}",
+                                  pages, weights.size()));
+  double sum = 0;
+  for (const double weight : weights) {
+    if (!std::isfinite(weight) || weight < 0)
+      throw unsupported(
+          fmt::format("a personalization of weight {}: weights must be finite and not negative", weight));
+    sum += weight;
+  }
+  if (!(sum > 0) || !std::isfinite(sum))
+    throw unsupported(
+        fmt::format("the weights of a personalization must add up to a number above 0, not {}", sum));
+  std::vector<V> out(weights.size());
+  std::transform(weights.begin(), weights.end(), out.begin(),
+                 [sum](double weight) { return static_cast<V>(weight / sum); });
+  return out;
+}
+
+/// The matrix, with all that it needs to live.
+template <class V> using ready_links = std::shared_ptr<const prepared_matrix<V>>;
+
+template <class V>
+ready_links<V> prepare_by_plan(csr<V>&& links, const pagerank_options& options, plan_report& report) {
+  plan_options planning = options.plan;
+  planning.expected_multiplies = expected_iterations(options);
+  planning.may_borrow = false;
+  // A plan that renumbers rows makes a step in two passes.
+  planning.may_reorder = false;
+  const auto made = std::make_shared<const plan<V>>(make_plan(std::move(links), planning));
+  report = made->report();
+  return {made, &made->prepared()};
+}
+
+/// By that kernel of cuSPARSE's which multiplies fastest.
+template <class V>
+ready_links<V> prepare_by_cusparse(const csr<V>& links, const plan_options& options, plan_report& report) {
+  const auto on = options.on ? options.on : cpu_device();
+  ready_links<V> fastest;
+  for (const kernel_row& kernel : kernels()) {
+    const bool is_asked_for = options.kernel.empty() || options.kernel == kernel.name;
+    if (!kernel.is_peer || kernel.runs_on != on->kind() || !is_asked_for) continue;
+    ready_links<V> ready;
+    try {
+      ready = kernel.prepare(links, {.on = on});
+    } catch (const unsupported&) {
+      continue;  // too much padding, or too large for it
+    }
+    const vector<V> x(on, std::vector<V>(static_cast<std::size_t>(links.cols), V{1}));
+    vector<V> y(on, static_cast<std::size_t>(links.rows));
+    const double seconds =
+        measure(*on, [&](stream in) { ready->multiply(V{1}, x, V{0}, y, in); }, {.budget_seconds = 0.05})
+            .seconds;
+    if (fastest && seconds >= report.chosen_seconds) continue;
+    fastest = std::move(ready);
+    report.kernel = kernel.name;
+    report.chosen_seconds = seconds;
+  }
+  report.kind = on->kind();
+  if (!fastest) throw unsupported("there is no kernel of cuSPARSE's here: it needs the device cuda");
+  return fastest;
+}
+
+/// The ranks in turn, and what steps need beside them, on the device.
+template <class V> class rank_loop {
+ public:
+  rank_loop(const prepared_matrix<V>& links, const link_matrix<V>& graph, const pagerank_options& options)
+      : links_(links),
+        damping_(static_cast<double>(static_cast<V>(options.damping))),
+        is_spreading_(options.sinks == sink_rule::redistribute && graph.sinks > 0),
+        loop_{.most_steps = options.max_iterations,
+              .sums = is_spreading_ ? 2 : 1,
+              .block = options.check_every > 0 ? options.check_every : steps_per_block(*links.where())} {
+    const auto& on = links.where();
+    const std::vector<V> jumps = jumps_of<V>(options.personalization, links.rows());
+    const std::vector<V> start(graph.per_link.size(), static_cast<V>(1 / static_cast<double>(links.rows())));
+    std::vector<V> shares(start.size());
+    std::transform(start.begin(), start.end(), graph.per_link.begin(), shares.begin(), std::multiplies<>());
+    rank_[0] = vector<V>(on, start);
+    shares_[0] = vector<V>(on, shares);
+    for (int s = 1; s < loop_.states(); ++s) {
+      rank_[static_cast<std::size_t>(s)] = vector<V>(on, start.size());
+      shares_[static_cast<std::size_t>(s)] = vector<V>(on, start.size());
+    }
+    per_link_ = vector<V>(on, graph.per_link);
+    if (!jumps.empty()) jumps_ = vector<V>(on, jumps);
+    std::vector<double> sums(loop_.sums_size(), 0.0);
+    if (is_spreading_)
+      sums[loop_.before_first() + 1] = static_cast<double>(graph.sinks) / static_cast<double>(links.rows());
+    sums_ = vector<double>(on, sums);
+  }
+
+  steps_result run(const auto& is_last) {
+    return steps_until(
+        loop_, sums_, [this](const step_place& place) { step(place); }, is_last);
+  }
+  std::vector<V> rank(int state) const { return rank_[static_cast<std::size_t>(state)].to_host(); }
+
+ private:
+  /// rank' = damping * A shares + (1 - damping + damping * rank of sinks) * jumps
+  void step(const step_place& place) {
+    const auto from = static_cast<std::size_t>(place.from), to = static_cast<std::size_t>(place.to);
+    const double each = jumps_.size() > 0 ? 1 : 1 / static_cast<double>(links_.rows());
+    fused_step<V> next{.alpha = static_cast<V>(damping_),
+                       .c = jumps_.data(),
+                       .shift = static_cast<V>((1 - damping_) * each),
+                       .scale = per_link_.data(),
+                       .scaled = shares_[to].data(),
+                       .measure = {{measured::distance, rank_[from].data()}}};
+    if (is_spreading_) {
+      next.shift_factor = damping_ * each;
+      next.shift_from = sums_.data() + place.before + 1;
+      next.measure[1] = {measured::where_zero, per_link_.data()};
+    }
+    links_.apply(shares_[from], next, rank_[to], sums_, loop_.in, place.at);
+  }
+
+  const prepared_matrix<V>& links_;
+  double damping_;  // as V has it, so that what follows links and what does not add up to 1
+  bool is_spreading_;
+  step_loop loop_;
+  std::array<vector<V>, 3> rank_, shares_;
+  vector<V> per_link_, jumps_;
+  vector<double> sums_;
+};
+
+}  // namespace
+
+template <class V> std::optional<index> find_sink(const csr<V>& links, bool is_weighted) {
+  for (index i = 0; i < links.rows; ++i) {
+    const auto begin = links.val.begin() + links.row_begin[i],
+               end = links.val.begin() + links.row_begin[i + 1];
+    const bool has_links =
+        is_weighted ? std::any_of(begin, end, [](V value) { return value > 0; }) : begin != end;
+    if (!has_links) return i;
+  }
+  return std::nullopt;
+}
+
+template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagerank_options& options) {
+  require_sense(options);
+  link_matrix<V> graph = make_link_matrix(links, options.is_weighted);
+  if (options.sinks == sink_rule::refuse)
+    if (const auto sink = find_sink(links, options.is_weighted))
+      throw unsupported(fmt::format("page {} (counted from 0) has no links", *sink));
+  pagerank_result<V> out{.rank = {}, .is_converged = links.rows == 0, .sinks = graph.sinks, .plan = {}};
+  const auto ready = options.method == pagerank_method::cusparse
+                         ? prepare_by_cusparse(graph.to, options.plan, out.plan)
+                         : prepare_by_plan(std::move(graph.to), options, out.plan);
+  if (links.rows == 0) return out;
+  rank_loop<V> loop(*ready, graph, options);
+  const steps_result ran = loop.run([&](std::int64_t number, std::span<const double> sums) {
+    out.error = sums[0];
+    if (options.progress) options.progress(number + 1, sums[0]);
+    return sums[0] <= options.tolerance;
+  });
+  out.rank = loop.rank(ran.state);
+  out.iterations = ran.steps;
+  out.is_converged = ran.is_done;
+  out.iteration_seconds = ran.step_seconds;
+  return out;
+}
+
+template pagerank_result<float> pagerank(const csr<float>&, const pagerank_options&);
+template pagerank_result<double> pagerank(const csr<double>&, const pagerank_options&);
+template std::optional<index> find_sink(const csr<float>&, bool);
+template std::optional<index> find_sink(const csr<double>&, bool);
+
+}  // namespace nz

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <nonzero/formats/csr.hpp>
+#include <nonzero/plan/plan.hpp>
+
+namespace nz {
+
+/// What becomes of the rank of sinks, pages without links.
+enum class sink_rule : std::uint8_t {
+  redistribute,  // it goes where jumps lead, so that ranks add up to 1
+  ignore,        // it is lost: ranks add up to less
+  refuse,        // a graph that has any is refused
+};
+
+/// How an iteration is made.
+enum class pagerank_method : std::uint8_t {
+  fused,     // one pass: product, damping, rank of sinks and change
+  cusparse,  // to compare with, on a GPU: the fastest product of cuSPARSE, then a pass over the vectors
+};
+
+struct pagerank_options {
+  double damping = 0.85;    // 0 to 1: the part of rank that follows links
+  double tolerance = 1e-9;  // stop when the ranks' changes add up to no more
+  std::int64_t max_iterations = 1000;
+  sink_rule sinks = sink_rule::redistribute;
+  bool is_weighted = false;  // links count by their values, not all alike
+  /// Where jumps lead, a weight for each page; empty: to all pages alike.
+  std::span<const double> personalization = {};
+  pagerank_method method = pagerank_method::fused;
+  /// Iterations between two looks at the change, which do not alter the result; 0: as suits the device.
+  int check_every = 0;
+  /// Where it runs and by which kernel. The expected multiplies are replaced by those that damping and
+  /// tolerance ask for.
+  plan_options plan = {};
+  /// Told of each iteration, and how much the ranks changed in it. May throw to stop.
+  std::function<void(std::int64_t iteration, double change)> progress = nullptr;
+};
+
+template <class V> struct pagerank_result {
+  std::vector<V> rank;
+  std::int64_t iterations = 0;
+  double error = 0;  // how much the ranks changed in the last iteration, added up
+  bool is_converged = false;
+  index sinks = 0;  // how many pages have no links
+  plan_report plan;
+  double iteration_seconds = 0;  // of those after the first few; planning and copies are not in it
+};
+
+/// The ranks of pages that link to each other: an entry (a, b) of `links` is a link from a to b.
+///   rank' = damping * B rank + (1 - damping) / n      B: each page's rank, shared among those it links to
+/// starting with 1 / n for each. An entry stands for one link however often it is repeated, whatever its
+/// value; where links are weighted, repeated ones add up. Bitwise repeatable, by a plan that was made to be.
+/// Throws `shape_error` unless `links` is square and the personalization fits, `unsupported` for weights that
+/// are negative or not finite, for sinks that are refused, and for options out of their range.
+template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagerank_options& options = {});
+
+/// The first page without links (or, weighted, without a weight above 0), if there is any.
+template <class V> std::optional<index> find_sink(const csr<V>& links, bool is_weighted = false);
+
+}  // namespace nz

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <nonzero/core/vector.hpp>
+
+namespace nz {
+
+/// Where a step of a loop finds what the one before has left, and where it leaves its own.
+struct step_place {
+  std::int64_t number;     // of the step, from 0
+  int from, to;            // of the states: which it reads and which it writes
+  std::size_t before, at;  // in the vector of sums: those of the step before, and its own
+};
+
+/// How a loop of steps looks at its sums.
+struct step_loop {
+  std::int64_t most_steps = 0;
+  int sums = 2;   // of a step
+  int block = 1;  // so many steps run before the host looks at their sums
+  stream in = {};
+
+  /// How many states the steps take turns in. A block's steps write the two in which it did not begin, so
+  /// that it can be run again.
+  int states() const { return block > 1 ? 3 : 2; }
+  /// How long the vector of sums is: a block's beside those of the block before.
+  std::size_t sums_size() const {
+    return std::size_t{2} * static_cast<std::size_t>(block) * static_cast<std::size_t>(sums);
+  }
+  /// Where the first step looks for the sums of the one before: what is there, the caller has put there.
+  std::size_t before_first() const { return sums_size() - static_cast<std::size_t>(sums); }
+};
+
+/// Steps between two looks: few where each costs a wait for the device.
+inline int steps_per_block(const device& on) { return on.kind() == device_kind::cpu ? 1 : 16; }
+
+struct steps_result {
+  std::int64_t steps = 0;
+  int state = 0;            // where the last step has left its own
+  bool is_done = false;     // whether a step was the last, before there were most_steps
+  double step_seconds = 0;  // of a step, those of the first block left out where there are more
+};
+
+/// Notes when steps were done; the first block also loads the kernels' code.
+class step_clock {
+ public:
+  void add(std::int64_t steps) {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    if (blocks_++ == 1) seconds_ = 0, steps_ = 0;
+    seconds_ += seconds;
+    steps_ += steps;
+    last_ = now;
+  }
+  double step_seconds() const { return steps_ == 0 ? 0 : seconds_ / static_cast<double>(steps_); }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::int64_t blocks_ = 0, steps_ = 0;
+  double seconds_ = 0;
+};
+
+/// Runs steps, from state 0 on, up to the first of which is_last(number, its sums) says so: it is asked about
+/// each step once, in order. run(step_place) puts one step into the stream. The host sees sums a block at a
+/// time, in one copy; where the last step was inside of a block, the block is run again up to it, so that the
+/// result has the same bits for any size of blocks (from kernels that are repeatable).
+template <class Run, class IsLast>
+steps_result steps_until(const step_loop& loop, const vector<double>& sums, const Run& run,
+                         const IsLast& is_last) {
+  const auto width = static_cast<std::size_t>(loop.sums);
+  std::vector<double> seen(static_cast<std::size_t>(loop.block) * width);
+  steps_result out;
+  step_clock clock;
+  // Of the step `i` of the block that begins with step out.steps in the state out.state.
+  const auto place = [&](int i) {
+    const auto state = [&](int after) {
+      return (out.state + (after == 0 ? 0 : 2 - after % 2)) % loop.states();
+    };
+    const auto slots = static_cast<std::int64_t>(2) * loop.block;
+    const std::int64_t number = out.steps + i;
+    return step_place{number, state(i), state(i + 1),
+                      static_cast<std::size_t>((number + slots - 1) % slots) * width,
+                      static_cast<std::size_t>(number % slots) * width};
+  };
+  const auto run_block = [&](int count) {
+    for (int i = 0; i < count; ++i) run(place(i));
+  };
+  while (!out.is_done && out.steps < loop.most_steps) {
+    const auto count = static_cast<int>(std::min<std::int64_t>(loop.block, loop.most_steps - out.steps));
+    run_block(count);
+    device& on = *sums.where();
+    on.copy(seen.data(), sums.data() + place(0).at, static_cast<std::size_t>(count) * width * sizeof(double),
+            loop.in);
+    on.synchronize(loop.in);
+    clock.add(count);
+    int kept = 0;
+    while (kept < count && !out.is_done) {
+      out.is_done = is_last(out.steps + kept, std::span<const double>(seen).subspan(
+                                                  static_cast<std::size_t>(kept) * width, width));
+      ++kept;
+    }
+    // The state before the block's last step is still there, those before it are not.
+    if (kept + 1 < count) run_block(kept);
+    out.state = place(kept - 1).to;
+    out.steps += kept;
+  }
+  out.step_seconds = clock.step_seconds();
+  return out;
+}
+
+}  // namespace nz

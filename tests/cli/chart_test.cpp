@@ -1,0 +1,132 @@
+#include "cli/chart.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include <gtest/gtest.h>
+#include <png.h>
+#include <unistd.h>
+
+#include <nonzero/core/errors.hpp>
+
+namespace {
+
+using nz::cli::chart_axis;
+using nz::cli::rgb;
+
+/// A folder that is gone with all that is in it at the end of the test.
+struct folder {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("nz-chart-" + std::to_string(::getpid()));
+  folder() { std::filesystem::create_directories(path); }
+  ~folder() { std::filesystem::remove_all(path); }
+  folder(const folder&) = delete;
+  folder& operator=(const folder&) = delete;
+};
+
+nz::cli::image read_png(const std::string& path) {
+  png_image head = {};
+  head.version = PNG_IMAGE_VERSION;
+  EXPECT_NE(png_image_begin_read_from_file(&head, path.c_str()), 0);
+  head.format = PNG_FORMAT_RGB;
+  nz::cli::image out(static_cast<int>(head.width), static_cast<int>(head.height), {});
+  EXPECT_NE(png_image_finish_read(&head, nullptr, out.pixels.data(), 0, nullptr), 0);
+  return out;
+}
+
+/// How many pixels have nearly this colour.
+int count(const nz::cli::image& in, rgb colour) {
+  int found = 0;
+  for (const rgb& pixel : in.pixels) {
+    int off = 0;
+    for (int c = 0; c < 3; ++c) off = std::max(off, std::abs(pixel[c] - colour[c]));
+    found += off <= 2;
+  }
+  return found;
+}
+
+TEST(ChartTicks, AreRoundAndInsideTheAxis) {
+  EXPECT_EQ(nz::cli::ticks_of({"", 0, 1}, 5), (std::vector<double>{0, 0.2, 0.4, 0.6000000000000001, 0.8, 1}));
+  EXPECT_EQ(nz::cli::ticks_of({"", -3, 12}, 4), (std::vector<double>{0, 5, 10}));
+  EXPECT_EQ(nz::cli::ticks_of({"", 990, 1010}, 4), (std::vector<double>{990, 995, 1000, 1005, 1010}));
+  EXPECT_EQ(nz::cli::tick_label(0.6000000000000001), "0.6");
+  EXPECT_EQ(nz::cli::tick_label(-0.0), "0");
+}
+
+TEST(ChartTicks, ArePowersOfTenOnALogarithmicAxis) {
+  EXPECT_EQ(nz::cli::ticks_of({"", 0.002, 300, true}, 8), (std::vector<double>{0.01, 0.1, 1, 10, 100}));
+  EXPECT_LE(nz::cli::ticks_of({"", 1e-16, 1, true}, 6).size(), 6U);
+}
+
+TEST(ChartColours, GoFromDarkToLight) {
+  int before = -1;
+  for (int i = 0; i <= 20; ++i) {
+    const rgb c = nz::cli::heat_colour(i / 20.0);
+    const int light = 2 * c[0] + 3 * c[1] + c[2];
+    EXPECT_GT(light, before) << i;
+    before = light;
+  }
+  EXPECT_EQ(nz::cli::heat_colour(-1), nz::cli::heat_colour(0));
+  EXPECT_EQ(nz::cli::heat_colour(7), nz::cli::heat_colour(1));
+  EXPECT_EQ(nz::cli::heat_colour(std::nan("")), nz::cli::heat_colour(0));
+}
+
+TEST(Charts, ShowLinesAndLeaveGapsWhereThereIsNoNumber) {
+  const folder in;
+  const std::string path = in.path / "a.png";
+  const double gap = std::nan("");
+  const auto blue_with = [&](std::vector<double> y) {
+    nz::cli::write_chart(path, nz::cli::line_chart{.title = "t",
+                                                   .x = {"step", 0, 4},
+                                                   .y = {"residual", 1e-4, 1, true},
+                                                   .lines = {{"", {0, 1, 2, 3, 4}, std::move(y)}}});
+    return count(read_png(path), {38, 98, 186});
+  };
+  const int whole = blue_with({1, 1e-1, 1e-2, 1e-3, 1e-4});
+  EXPECT_GT(whole, 1000);
+  const int with_gap = blue_with({1, 1e-1, gap, 1e-3, 1e-4});
+  EXPECT_GT(with_gap, whole / 3);
+  EXPECT_LT(with_gap, whole * 2 / 3);
+  EXPECT_EQ(blue_with({0, 0, 0, 0, 0}), 0);  // no logarithm
+}
+
+TEST(Charts, ShowAFieldTheRightWayUp) {
+  const folder in;
+  const std::string path = in.path / "field.png";
+  // Cold at the bottom, hot at the top.
+  nz::cli::write_chart(path, nz::cli::field_chart{.title = "t",
+                                                  .x = {"x", 0, 1},
+                                                  .y = {"t", 0, 1},
+                                                  .colour = {"temperature", 0, 1},
+                                                  .columns = 2,
+                                                  .rows = 2,
+                                                  .value = {0, 0, 1, 1},
+                                                  .is_square = true});
+  const nz::cli::image found = read_png(path);
+  const auto pixel = [&](int x, int y) {
+    return found.pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(found.width) +
+                        static_cast<std::size_t>(x)];
+  };
+  const int x = 2 * 104 + 100;
+  EXPECT_EQ(pixel(x, 2 * 56 + 100), nz::cli::heat_colour(1));
+  EXPECT_EQ(pixel(x, found.height - 2 * 72 - 100), nz::cli::heat_colour(0));
+}
+
+TEST(Charts, WithoutExtentAreDrawnAllTheSame) {
+  const folder in;
+  const std::string path = in.path / "flat.png";
+  nz::cli::write_chart(
+      path, nz::cli::line_chart{
+                .title = "one point", .x = {"x", 3, 3}, .y = {"y", 2, 2, true}, .lines = {{"a", {3}, {2}}}});
+  EXPECT_GT(read_png(path).width, 0);
+}
+
+TEST(Charts, LeaveNothingBehindWhereTheyCannotBeWritten) {
+  const folder in;
+  EXPECT_THROW(nz::cli::write_chart((in.path / "nowhere" / "a.png").string(), nz::cli::line_chart{}),
+               nz::error);
+  EXPECT_TRUE(std::filesystem::is_empty(in.path));
+}
+
+}  // namespace

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <nonzero/core/device.hpp>
+#include <nonzero/core/grid_steps.hpp>
 #include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/kernel_row.hpp>
 
@@ -51,5 +52,10 @@ std::span<const kernel_row> cuda_kernels();
 
 /// Throws `unsupported` where the library was built without CUDA.
 template <class V> device_surveys<V> cuda_surveys();
+
+/// Throws `unsupported` where the library was built without CUDA.
+template <class V>
+std::unique_ptr<grid_steps<V>> cuda_grid_steps(const cell_grid& grid, V factor,
+                                               const std::shared_ptr<device>& on);
 
 }  // namespace nz

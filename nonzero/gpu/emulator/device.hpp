@@ -3,6 +3,7 @@
 #include <span>
 
 #include <nonzero/core/device.hpp>
+#include <nonzero/core/grid_steps.hpp>
 #include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/kernel_row.hpp>
 
@@ -14,5 +15,9 @@ std::shared_ptr<device> emulator_device();
 
 std::span<const kernel_row> emulator_kernels();
 template <class V> device_surveys<V> emulator_surveys();
+
+template <class V>
+std::unique_ptr<grid_steps<V>> emulator_grid_steps(const cell_grid& grid, V factor,
+                                                   const std::shared_ptr<device>& on);
 
 }  // namespace nz

@@ -28,7 +28,7 @@ template <class On> class GridSteps : public testing::Test {
  protected:
   void SetUp() override {
     if (On::kind == device_kind::cuda) require_card();
-    device = nz::find_device(nz::name_of(On::kind));
+    if (!IsSkipped() && !HasFatalFailure()) device = nz::find_device(nz::name_of(On::kind));
   }
   std::shared_ptr<nz::device> device;
 };
@@ -43,17 +43,20 @@ using cases = testing::Types<on<float, device_kind::cpu>, on<double, device_kind
                              on<float, device_kind::cuda>, on<double, device_kind::cuda>>;
 TYPED_TEST_SUITE(GridSteps, cases, names);
 
-/// One cell, cells at both edges only, and lines, squares and cubes of more than one tile; those in brackets
-/// only where they do not take long.
+/// One cell, cells at both edges only, and lines, squares and cubes of one tile and of more. In the emulator
+/// those of more are as small as can be.
 std::vector<cell_grid> grids(bool is_emulated) {
   std::vector<cell_grid> out;
   for (const grid_edge edge : {grid_edge::zero, grid_edge::mirror}) {
-    for (const nz::index side : {1, 2, 3, 16, 480, 481, 1000, 4500}) out.push_back({1, side, edge});
-    for (const nz::index side : {1, 2, 5, 33}) out.push_back({2, side, edge});
+    for (const nz::index side : {1, 2, 3, 481, 1000}) out.push_back({1, side, edge});
+    for (const nz::index side : {1, 2, 17}) out.push_back({2, side, edge});
     for (const nz::index side : {1, 2, 7}) out.push_back({3, side, edge});
-    out.push_back(is_emulated ? cell_grid{2, 243, edge} : cell_grid{2, 530, edge});
-    out.push_back(is_emulated ? cell_grid{3, 31, edge} : cell_grid{3, 150, edge});
+    if (is_emulated) continue;
+    out.push_back({1, 4500, edge});
+    out.push_back({2, 530, edge});
+    out.push_back({3, 134, edge});
   }
+  if (is_emulated) out.insert(out.end(), {{2, 243, grid_edge::zero}, {3, 15, grid_edge::mirror}});
   return out;
 }
 
@@ -62,15 +65,15 @@ std::string text_of(const cell_grid& grid) {
          (grid.edge == grid_edge::mirror ? ", mirrored" : "");
 }
 
-/// (A q) of each cell, as the words say it, in long double.
-std::vector<long double> changes(const cell_grid& grid, const std::vector<long double>& q) {
-  std::vector<long double> out(q.size());
+/// (A q) of each cell, as the words say it, in double.
+std::vector<double> changes(const cell_grid& grid, const std::vector<double>& q) {
+  std::vector<double> out(q.size());
   const std::int64_t n = grid.side;
   for (std::int64_t i = 0; i < grid.cells(); ++i) {
     std::int64_t stride = 1;
     for (int d = 0; d < grid.dim; ++d, stride *= n) {
       const std::int64_t place = i / stride % n;
-      const long double outside = grid.edge == grid_edge::mirror ? q[i] : 0.0L;
+      const double outside = grid.edge == grid_edge::mirror ? q[i] : 0.0;
       out[i] += (place > 0 ? q[i - stride] : outside) - q[i];
       out[i] += (place < n - 1 ? q[i + stride] : outside) - q[i];
     }
@@ -78,9 +81,9 @@ std::vector<long double> changes(const cell_grid& grid, const std::vector<long d
   return out;
 }
 
-long double norm_of(const std::vector<long double>& y) {
-  long double sum = 0;
-  for (const long double value : y) sum += value * value;
+double norm_of(const std::vector<double>& y) {
+  double sum = 0;
+  for (const double value : y) sum += value * value;
   return std::sqrt(sum);
 }
 
@@ -110,24 +113,24 @@ stepped<V> run_steps(const cell_grid& grid, V factor, const std::shared_ptr<nz::
 
 TYPED_TEST(GridSteps, AreTheFormula) {
   using V = typename TypeParam::V;
-  constexpr int steps = 11;
+  constexpr int steps = 9;
   for (const cell_grid& grid : grids(TypeParam::kind == device_kind::emulator)) {
     SCOPED_TRACE(text_of(grid));
     const V factor = V{1} / static_cast<V>(2 * grid.dim);
     const stepped<V> found = run_steps<V>(grid, factor, this->device, steps, 1000);
     const auto start = battery::numbers<V>(static_cast<std::size_t>(grid.cells()), 3);
-    std::vector<long double> q(start.begin(), start.end()), y;
-    long double largest = 0;
-    for (const long double value : q) largest = std::max(largest, std::abs(value));
+    std::vector<double> q(start.begin(), start.end()), y;
+    double largest = 0;
+    for (const double value : q) largest = std::max(largest, std::abs(value));
     for (int s = 0; s < steps; ++s) {
       y = changes(grid, q);
-      for (std::size_t i = 0; i < q.size(); ++i) q[i] += static_cast<long double>(factor) * y[i];
+      for (std::size_t i = 0; i < q.size(); ++i) q[i] += static_cast<double>(factor) * y[i];
     }
     // A step takes a mean, so that no error grows; each adds a few roundings of sums of 2*dim numbers.
-    const long double bound = steps * 4.0L * (grid.dim + 1) * std::numeric_limits<V>::epsilon() * largest;
+    const double bound = steps * 8.0 * (grid.dim + 1) * std::numeric_limits<V>::epsilon() * largest;
     for (std::size_t i = 0; i < q.size(); ++i) ASSERT_LE(std::abs(found.q[i] - q[i]), bound) << "cell " << i;
     EXPECT_LE(std::abs(std::sqrt(found.norm) - norm_of(y)),
-              4 * grid.dim * bound * std::sqrt(static_cast<long double>(q.size())));
+              4 * grid.dim * bound * std::sqrt(static_cast<double>(q.size())));
   }
 }
 
@@ -136,10 +139,12 @@ TYPED_TEST(GridSteps, HaveTheSameBitsForAnyNumberInAPass) {
   for (const cell_grid& grid : grids(TypeParam::kind == device_kind::emulator)) {
     SCOPED_TRACE(text_of(grid));
     const V factor = V{0.15};
-    const stepped<V> one_by_one = run_steps<V>(grid, factor, this->device, 19, 1);
+    const bool is_slow = TypeParam::kind == device_kind::emulator;
+    const int steps = is_slow && grid.side > 200 && grid.dim > 1 ? 9 : 19;
+    const stepped<V> one_by_one = run_steps<V>(grid, factor, this->device, steps, 1);
     for (const int most : {2, 3, 5, 8, 16, 32}) {
-      if (TypeParam::kind == device_kind::emulator && most != 8 && most != 16) continue;
-      const stepped<V> found = run_steps<V>(grid, factor, this->device, 19, most);
+      if (is_slow && most != 8 && most != 16) continue;
+      const stepped<V> found = run_steps<V>(grid, factor, this->device, steps, most);
       EXPECT_EQ(std::memcmp(found.q.data(), one_by_one.q.data(), found.q.size() * sizeof(V)), 0) << most;
       EXPECT_EQ(found.norm, one_by_one.norm) << most;
     }

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include <nonzero/core/device.hpp>
+#include <nonzero/core/gradient_kernels.hpp>
 #include <nonzero/core/grid_steps.hpp>
+#include <nonzero/core/vector_kernels.hpp>
 #include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/kernel_row.hpp>
 
@@ -19,5 +22,8 @@ template <class V> device_surveys<V> emulator_surveys();
 template <class V>
 std::unique_ptr<grid_steps<V>> emulator_grid_steps(const cell_grid& grid, V factor,
                                                    const std::shared_ptr<device>& on);
+/// For vectors of `size`.
+template <class V> std::unique_ptr<vector_kernels<V>> emulator_vector_kernels(std::size_t size);
+template <class V> std::unique_ptr<gradient_kernels<V>> emulator_gradient_kernels(std::size_t size);
 
 }  // namespace nz

@@ -27,6 +27,7 @@ constexpr const char* examples = R"(Examples:
   nz check web.mtx                        every kernel against the exact product
   nz bench web.mtx                        how fast every kernel is, and how fast it could be
   nz plan web.mtx                         which kernel suits it on this CPU, and why
+  nz solve poisson2d:300                  x with A x = b, by conjugate gradients
 
 A matrix is a file (.mtx, .mtx.gz, .tar.gz, .npz), - for standard input, or a generator with its
 sizes, such as poisson2d:300. 'nz COMMAND --help' says more.)";
@@ -44,6 +45,7 @@ void add_commands(CLI::App& app) {
   add_check(app);
   add_bench(app);
   add_plan(app);
+  add_solve(app);
   add_list(app);
 }
 

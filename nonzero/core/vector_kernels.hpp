@@ -28,7 +28,7 @@ template <class V> class vector_kernels {
   /// x = alpha x.
   void scale(V alpha, vector<V>& x, stream in = {}) const;
   void scale(const vector<V>& numbers, std::size_t at, vector<V>& x, stream in = {}) const;
-  /// numbers[to] = numbers[over] / numbers[under], and numbers[to + 1] = -numbers[to].
+  /// numbers[to] = numbers[over] / numbers[under], 0 where that is 0, and numbers[to + 1] = -numbers[to].
   void divide(vector<V>& numbers, std::size_t over, std::size_t under, std::size_t to, stream in = {}) const;
   /// z = x .* y, entry by entry; z may be x or y.
   void multiply(const vector<V>& x, const vector<V>& y, vector<V>& z, stream in = {}) const;

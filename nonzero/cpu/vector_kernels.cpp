@@ -65,7 +65,7 @@ template <class V> class on_cpu final : public vector_kernels<V> {
                [&](std::size_t first, std::size_t n, std::size_t) { functions_.scale(n, alpha, x + first); });
   }
   void run_divide(const V* over, const V* under, V* to, stream) const override {
-    to[0] = *over / *under;
+    to[0] = *under == V{0} ? V{0} : *over / *under;
     to[1] = -to[0];
   }
   void run_multiply(const V* x, const V* y, V* z, stream) const override {

@@ -44,8 +44,8 @@ __global__ void begin_gradients_kernel(std::int64_t size, gradient_vectors<V> v,
   leave_both_sums(mine, parts);
 }
 
-__global__ void first_state_kernel(std::int64_t blocks, const double* parts, double threshold,
-                                   gradient_state* state) {
+template <class State>
+__global__ void first_state_kernel(std::int64_t blocks, const double* parts, double threshold, State* state) {
   const step_sums sums = sums_for_all(blocks, parts);
   if (threadIdx.x == 0) *state = state_of(0, sums.first, sqrt(sums.second), threshold);
 }
@@ -105,8 +105,8 @@ template <class V, class Queue> class device_gradient_kernels final : public gra
     Queue queue(*on_, in);
     queue.launch("begin_gradients", blocks_, threads_per_block, begin_gradients_kernel<V>, size_, v,
                  parts_.data());
-    queue.launch("first_state", 1, threads_per_block, first_state_kernel, blocks_, parts_.data(), threshold,
-                 state);
+    queue.launch("first_state", 1, threads_per_block, first_state_kernel<gradient_state>, blocks_,
+                 parts_.data(), threshold, state);
   }
 
   void advance(const gradient_vectors<V>& v, const double* curvature, double threshold,

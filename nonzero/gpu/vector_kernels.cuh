@@ -78,7 +78,7 @@ template <class V> __global__ void multiply_entries_kernel(std::int64_t size, co
 }
 
 template <class V> __global__ void divide_kernel(const V* over, const V* under, V* to) {
-  const V quotient = *over / *under;
+  const V quotient = *under == V{0} ? V{0} : *over / *under;
   to[0] = quotient;
   to[1] = -quotient;
 }

@@ -1,0 +1,195 @@
+// Conjugate gradients with the residual found anew at the end: what the loop believes of it and what it is
+// drift apart by rounding.
+// Source: Hestenes and Stiefel 1952; Saad, Iterative methods for sparse linear systems, 2003, 6.7 and 9.2.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <nonzero/algorithms/cg.hpp>
+#include <nonzero/algorithms/cg_input_internal.hpp>
+#include <nonzero/algorithms/cg_loops_internal.hpp>
+#include <nonzero/algorithms/fastest_peer_internal.hpp>
+#include <nonzero/algorithms/steps_until_internal.hpp>
+#include <nonzero/plan/kernels.hpp>
+
+namespace nz {
+namespace {
+
+constexpr std::int64_t least_iterations = 100, iterations_per_row = 10;
+/// A restart that does not bring the residual down to this part of what it was, is the last.
+constexpr double worthwhile = 0.5;
+
+void require_sense(const cg_options& options) {
+  if (!(options.tolerance >= 0) || !std::isfinite(options.tolerance))
+    throw unsupported(fmt::format("the tolerance of conjugate gradients must be 0 or more, and is {:g}",
+                                  options.tolerance));
+  if (options.max_iterations < 0 || options.check_every < 0)
+    throw unsupported("conjugate gradients cannot make a negative number of iterations");
+}
+
+std::int64_t most_iterations(const cg_options& options, index rows) {
+  if (options.max_iterations > 0) return options.max_iterations;
+  return std::max(least_iterations, iterations_per_row * rows);
+}
+
+/// A matrix made ready: by a plan, or as another library has it.
+template <class V> struct ready_matrix {
+  std::optional<nz::plan<V>> made;
+  named_product<V> peer;
+  plan_report report;
+
+  const prepared_matrix<V>& prepared() const { return made ? made->prepared() : *peer.prepared; }
+};
+
+template <class V> ready_matrix<V> make_ready(const csr<V>& a, const cg_options& options) {
+  ready_matrix<V> out;
+  plan_options planning = options.plan;
+  if (!planning.on) planning.on = cpu_device();
+  if (options.method == cg_method::blas && planning.on->kind() == device_kind::cuda) {
+    out.peer = prepare_fastest_peer(a, planning.on, planning.kernel);
+    out.report.kernel = out.peer.kernel;
+    out.report.kind = planning.on->kind();
+    return out;
+  }
+  if (planning.expected_multiplies <= 0)  // those of a stencil in the plane
+    planning.expected_multiplies =
+        std::clamp(static_cast<std::int64_t>(3 * std::sqrt(static_cast<double>(a.rows))), std::int64_t{1},
+                   most_iterations(options, a.rows));
+  planning.may_borrow = true;
+  planning.may_reorder = false;  // a plan that renumbers rows makes a step in two passes
+  out.made.emplace(make_plan(a, planning));
+  out.report = out.made->report();
+  return out;
+}
+
+/// A power of two that brings the largest number near 1, so that no square is too large or too small.
+template <class V> V scale_of(std::span<const V> b) {
+  V largest = 0;
+  for (const V value : b) largest = std::max(largest, std::abs(value));
+  constexpr int most = std::numeric_limits<V>::max_exponent - 2;  // so that it has an inverse
+  return largest == 0 ? V{1} : std::ldexp(V{1}, std::clamp(-std::ilogb(largest), -most, most));
+}
+
+template <class V> class solver {
+ public:
+  solver(const ready_matrix<V>& a, std::span<const V> b, std::span<const V> diagonal,
+         const cg_options& options)
+      : a_(a.prepared()), options_(options), scale_(scale_of(b)), most_(most_iterations(options, a_.rows())) {
+    const auto& on = a_.where();
+    std::vector<V> scaled(b.begin(), b.end());
+    for (V& value : scaled) value *= scale_;
+    b_ = vector<V>(on, scaled);
+    v_.r = vector<V>(on, scaled);
+    v_.x = vector<V>(on, std::vector<V>(b.size(), V{0}));
+    v_.p = vector<V>(on, b.size());
+    v_.q = vector<V>(on, b.size());
+    if (!diagonal.empty()) {
+      std::vector<V> inverse(diagonal.size());
+      std::transform(diagonal.begin(), diagonal.end(), inverse.begin(), [](V value) { return 1 / value; });
+      v_.inverse_diagonal = vector<V>(on, inverse);
+    }
+    sum_ = vector<double>(on, 1);
+    block_ = options.check_every > 0 ? options.check_every : steps_per_block(*on);
+    loop_ = options.method == cg_method::fused ? make_fused_cg(a_, v_, block_) : make_blas_cg(a_, v_, block_);
+    out_.plan = a.report;
+    out_.vectors = loop_->vectors();
+  }
+
+  cg_result<V> run() {
+    b_norm_ = loop_->begin(0).residual;
+    out_.history.push_back(b_norm_ > 0 ? 1 : 0);
+    if (b_norm_ > 0) iterate();
+    out_.x = v_.x.to_host();
+    for (V& value : out_.x) value /= scale_;
+    out_.iteration_seconds = clock_.step_seconds();
+    return std::move(out_);
+  }
+
+ private:
+  double threshold() const { return options_.tolerance * b_norm_; }
+
+  void iterate() {
+    double before = std::numeric_limits<double>::infinity();
+    for (;;) {
+      out_.end = iterate_once();
+      out_.residual = find_residual();
+      if (out_.residual <= options_.tolerance) out_.end = cg_end::converged;
+      if (out_.end != cg_end::converged || out_.residual <= options_.tolerance) return;
+      if (!(out_.residual <= worthwhile * before) || out_.iterations >= most_) {
+        out_.end = cg_end::stagnated;
+        return;
+      }
+      before = out_.residual;
+      ++out_.restarts;
+      loop_->begin(threshold());
+    }
+  }
+
+  /// Until the loop believes that it is there, or can no more.
+  cg_end iterate_once() {
+    if (1 <= options_.tolerance) return cg_end::converged;
+    while (out_.iterations < most_) {
+      const auto count = static_cast<int>(std::min<std::int64_t>(block_, most_ - out_.iterations));
+      const auto states = loop_->advance(count, threshold());
+      clock_.add(count);
+      for (const gradient_state& state : states) {
+        out_.curvature = state.curvature / b_norm_ / b_norm_;
+        if (state.status == gradient_status::not_positive_definite) return cg_end::not_positive_definite;
+        if (state.status == gradient_status::not_finite) return cg_end::not_finite;
+        ++out_.iterations;
+        out_.recursive_residual = state.residual / b_norm_;
+        out_.history.push_back(out_.recursive_residual);
+        if (state.status == gradient_status::converged) break;
+      }
+      if (options_.progress) options_.progress(out_.iterations, out_.recursive_residual);
+      if (states.back().status == gradient_status::converged) return cg_end::converged;
+    }
+    return cg_end::most_iterations;
+  }
+
+  /// r = b - A x; returns |r| / |b|
+  double find_residual() {
+    const fused_step<V> residual{.alpha = V{-1}, .b = b_.data(), .measure = {{measured::squared_distance}}};
+    a_.apply(v_.x, residual, v_.r, sum_);
+    return std::sqrt(sum_.to_host()[0]) / b_norm_;
+  }
+
+  const prepared_matrix<V>& a_;
+  const cg_options& options_;
+  V scale_;
+  std::int64_t most_;
+  int block_ = 1;
+  double b_norm_ = 0;
+  vector<V> b_;
+  cg_vectors<V> v_;
+  vector<double> sum_;
+  std::unique_ptr<cg_loop> loop_;
+  step_clock clock_;
+  cg_result<V> out_;
+};
+
+}  // namespace
+
+template <class V>
+cg_result<V> conjugate_gradients(const csr<V>& a, std::span<const V> b, const cg_options& options) {
+  require_sense(options);
+  require_solvable(a, b);
+  if (a.rows == 0) {
+    cg_result<V> nothing;
+    nothing.history = {0};
+    return nothing;
+  }
+  const ready_matrix<V> ready = make_ready(a, options);
+  const std::vector<V> diagonal = options.by == preconditioner::jacobi ? diagonal_of(a) : std::vector<V>();
+  return solver<V>(ready, b, diagonal, options).run();
+}
+
+template cg_result<float> conjugate_gradients(const csr<float>&, std::span<const float>, const cg_options&);
+template cg_result<double> conjugate_gradients(const csr<double>&, std::span<const double>,
+                                               const cg_options&);
+
+}  // namespace nz

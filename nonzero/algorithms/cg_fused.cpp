@@ -1,0 +1,74 @@
+#include <vector>
+
+#include <nonzero/algorithms/cg_loops_internal.hpp>
+#include <nonzero/plan/vector_kernels.hpp>
+
+namespace nz {
+namespace {
+
+/// States lie in a ring of twice the iterations between two looks, so that those of one look are in one piece
+/// and the last of the look before is still there.
+template <class V> class fused_cg final : public cg_loop {
+ public:
+  fused_cg(const prepared_matrix<V>& a, cg_vectors<V>& v, int most)
+      : a_(a),
+        v_(v),
+        most_(static_cast<std::size_t>(most)),
+        kernels_(make_gradient_kernels<V>(a.where(), v.x.size())),
+        curvature_(a.where(), 1),
+        states_(a.where(), 2 * most_),
+        seen_(most_) {}
+
+  gradient_state begin(double threshold) override {
+    next_ = 0;
+    kernels_->begin(pointers(), threshold, states_.data() + before_next(), {});
+    read(before_next(), 1);
+    return seen_[0];
+  }
+
+  std::span<const gradient_state> advance(int count, double threshold) override {
+    const std::size_t first = next_;
+    for (int i = 0; i < count; ++i) {
+      // q = A p, and p · q
+      a_.apply(v_.p, fused_step<V>{.measure = {{measured::product, v_.p.data()}}}, v_.q, curvature_);
+      kernels_->advance(pointers(), curvature_.data(), threshold, states_.data() + before_next(),
+                        states_.data() + next_, {});
+      next_ = (next_ + 1) % (2 * most_);
+    }
+    read(first, static_cast<std::size_t>(count));
+    return std::span(seen_).first(static_cast<std::size_t>(count));
+  }
+
+  std::string_view vectors() const override { return "nonzero"; }
+
+ private:
+  gradient_vectors<V> pointers() {
+    return {v_.x.data(), v_.r.data(), v_.p.data(), v_.q.data(), v_.inverse_diagonal.data()};
+  }
+  std::size_t before_next() const { return (next_ + 2 * most_ - 1) % (2 * most_); }
+  void read(std::size_t first, std::size_t count) {
+    device& on = *a_.where();
+    on.copy(seen_.data(), states_.data() + first, count * sizeof(gradient_state), {});
+    on.synchronize({});
+  }
+
+  const prepared_matrix<V>& a_;
+  cg_vectors<V>& v_;
+  std::size_t most_, next_ = 0;
+  std::unique_ptr<gradient_kernels<V>> kernels_;
+  vector<double> curvature_;
+  vector<gradient_state> states_;
+  std::vector<gradient_state> seen_;
+};
+
+}  // namespace
+
+template <class V>
+std::unique_ptr<cg_loop> make_fused_cg(const prepared_matrix<V>& a, cg_vectors<V>& v, int most) {
+  return std::make_unique<fused_cg<V>>(a, v, most);
+}
+
+template std::unique_ptr<cg_loop> make_fused_cg(const prepared_matrix<float>&, cg_vectors<float>&, int);
+template std::unique_ptr<cg_loop> make_fused_cg(const prepared_matrix<double>&, cg_vectors<double>&, int);
+
+}  // namespace nz

@@ -14,6 +14,7 @@ void add_check(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_solve(CLI::App& app);
+void add_heat(CLI::App& app);
 void add_list(CLI::App& app);
 
 }  // namespace nz::cli

@@ -28,6 +28,7 @@ constexpr const char* examples = R"(Examples:
   nz bench web.mtx                        how fast every kernel is, and how fast it could be
   nz plan web.mtx                         which kernel suits it on this CPU, and why
   nz solve poisson2d:300                  x with A x = b, by conjugate gradients
+  nz heat --cells 400 --plot heat.png     the heat equation, as a picture
 
 A matrix is a file (.mtx, .mtx.gz, .tar.gz, .npz), - for standard input, or a generator with its
 sizes, such as poisson2d:300. 'nz COMMAND --help' says more.)";
@@ -46,6 +47,7 @@ void add_commands(CLI::App& app) {
   add_bench(app);
   add_plan(app);
   add_solve(app);
+  add_heat(app);
   add_list(app);
 }
 

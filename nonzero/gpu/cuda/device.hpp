@@ -4,12 +4,9 @@
 #include <vector>
 
 #include <nonzero/core/device.hpp>
-<<<<<<< HEAD
-#include <nonzero/core/grid_steps.hpp>
-=======
 #include <nonzero/core/gradient_kernels.hpp>
+#include <nonzero/core/grid_steps.hpp>
 #include <nonzero/core/vector_kernels.hpp>
->>>>>>> algo-cg
 #include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/kernel_row.hpp>
 
@@ -58,12 +55,11 @@ std::span<const kernel_row> cuda_kernels();
 /// Throws `unsupported` where the library was built without CUDA.
 template <class V> device_surveys<V> cuda_surveys();
 
-<<<<<<< HEAD
 /// Throws `unsupported` where the library was built without CUDA.
 template <class V>
 std::unique_ptr<grid_steps<V>> cuda_grid_steps(const cell_grid& grid, V factor,
                                                const std::shared_ptr<device>& on);
-=======
+
 /// For vectors of `size` on a card. Throw `unsupported` where the library was built without CUDA; the ones of
 /// cuBLAS, to compare with, also where that is not found.
 template <class V>
@@ -73,6 +69,5 @@ std::unique_ptr<vector_kernels<V>> cublas_vector_kernels(const std::shared_ptr<d
 template <class V>
 std::unique_ptr<gradient_kernels<V>> cuda_gradient_kernels(const std::shared_ptr<device>& on,
                                                            std::size_t size);
->>>>>>> algo-cg
 
 }  // namespace nz

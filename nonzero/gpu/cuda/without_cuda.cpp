@@ -21,7 +21,6 @@ template <class V> device_surveys<V> cuda_surveys() { refuse(); }
 template device_surveys<float> cuda_surveys();
 template device_surveys<double> cuda_surveys();
 template <class V>
-<<<<<<< HEAD
 std::unique_ptr<grid_steps<V>> cuda_grid_steps(const cell_grid&, V, const std::shared_ptr<device>&) {
   refuse();
 }
@@ -29,7 +28,7 @@ template std::unique_ptr<grid_steps<float>> cuda_grid_steps(const cell_grid&, fl
                                                             const std::shared_ptr<device>&);
 template std::unique_ptr<grid_steps<double>> cuda_grid_steps(const cell_grid&, double,
                                                              const std::shared_ptr<device>&);
-=======
+template <class V>
 std::unique_ptr<vector_kernels<V>> cuda_vector_kernels(const std::shared_ptr<device>&, std::size_t) {
   refuse();
 }
@@ -53,7 +52,6 @@ template std::unique_ptr<gradient_kernels<float>> cuda_gradient_kernels(const st
                                                                         std::size_t);
 template std::unique_ptr<gradient_kernels<double>> cuda_gradient_kernels(const std::shared_ptr<device>&,
                                                                          std::size_t);
->>>>>>> algo-cg
 cuda_stream::cuda_stream(std::shared_ptr<device> on) : on_(std::move(on)) { refuse(); }
 cuda_stream::~cuda_stream() = default;
 

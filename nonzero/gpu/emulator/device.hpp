@@ -22,6 +22,7 @@ template <class V> device_surveys<V> emulator_surveys();
 template <class V>
 std::unique_ptr<grid_steps<V>> emulator_grid_steps(const cell_grid& grid, V factor,
                                                    const std::shared_ptr<device>& on);
+
 /// For vectors of `size`.
 template <class V> std::unique_ptr<vector_kernels<V>> emulator_vector_kernels(std::size_t size);
 template <class V> std::unique_ptr<gradient_kernels<V>> emulator_gradient_kernels(std::size_t size);

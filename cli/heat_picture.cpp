@@ -75,9 +75,8 @@ std::int64_t heat_history::add(std::int64_t steps, std::span<const V> q, const c
   if (steps % every_ != 0) return steps + 1;  // the last
   kept_.push_back(shrink(q, grid, history_columns, 1).value);
   if (kept_.size() > most_rows) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < kept_.size(); i += 2) kept_[kept++] = std::move(kept_[i]);
-    kept_.resize(kept);
+    for (std::size_t i = 1; 2 * i < kept_.size(); ++i) kept_[i] = std::move(kept_[2 * i]);
+    kept_.resize((kept_.size() + 1) / 2);
     every_ *= 2;
   }
   return (steps / every_ + 1) * every_;

@@ -150,8 +150,8 @@ TEST(Heat, EnergyIsConservedWhenInsulated) {
 }
 
 TEST(Heat, AllMethodsAgree) {
-  for (const cell_grid& grid : {cell_grid{1, 70, grid_edge::zero}, cell_grid{1, 50, grid_edge::mirror},
-                                cell_grid{2, 12, grid_edge::mirror}, cell_grid{3, 5, grid_edge::zero}}) {
+  for (const cell_grid& grid : {cell_grid{1, 30, grid_edge::zero}, cell_grid{1, 25, grid_edge::mirror},
+                                cell_grid{2, 9, grid_edge::mirror}, cell_grid{3, 5, grid_edge::zero}}) {
     const auto start = battery::numbers<double>(static_cast<std::size_t>(grid.cells()), 9);
     heat_options first = ways()[0].options();
     first.epsilon = 1e-2;
@@ -373,7 +373,7 @@ TEST(HeatInitial, IsBetweenZeroAndOneAndSymmetric) {
         EXPECT_GE(*low, 0);
         EXPECT_LE(*high, 1);
         EXPECT_GT(*high, 0.9);
-        EXPECT_LT(*low, 0.1);
+        EXPECT_LT(*low, 0.2);
         // Turned around, a hot centre is itself, and a step its opposite.
         for (std::size_t i = 0; i < q.size(); ++i) {
           const double other = q[q.size() - 1 - i];

@@ -1,9 +1,8 @@
-#include "cli/chart.hpp"
-
 #include <cmath>
 #include <filesystem>
 #include <limits>
 
+#include <cli/chart.hpp>
 #include <gtest/gtest.h>
 #include <png.h>
 #include <unistd.h>

@@ -1,5 +1,4 @@
-#include "cli/heat_picture.hpp"
-
+#include <cli/heat_picture.hpp>
 #include <gtest/gtest.h>
 
 namespace {
@@ -56,7 +55,7 @@ TEST(HeatHistory, ThinsOutWhatIsTooMuch) {
 }
 
 TEST(HeatPicture, IsHotterInDarkerLetters) {
-  EXPECT_EQ(nz::cli::draw_heat({3, 2, {0, 0, 0, 0, 0.5, 1}}, false), "┌───┐\n│ +@│\n│   │\n└───┘\n");
+  EXPECT_EQ(nz::cli::draw_heat({3, 2, {0, 0, 0, 0, 0.55, 1}}, false), "┌───┐\n│ +@│\n│   │\n└───┘\n");
   EXPECT_EQ(nz::cli::draw_heat({1, 1, {7}}, false), "┌─┐\n│ │\n└─┘\n");
   // Two rows in a line of colours.
   const std::string coloured = nz::cli::draw_heat({1, 3, {0, 1, 2}}, true);

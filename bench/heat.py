@@ -60,12 +60,15 @@ def main():
     parser.add_argument("--nz", default="build/release/cli/nz", help="the command to time (%(default)s)")
     parser.add_argument("--device", default="cpu", choices=sorted(CASES), help="where (%(default)s)")
     parser.add_argument("--precision", default="double", choices=["double", "float"])
+    parser.add_argument("--grid", action="append", metavar="DIM:CELLS", help="only this one of the grids; may be repeated")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (%(default)s)")
     options = parser.parse_args()
     more = ["--device", options.device, "--precision", options.precision]
     print("| grid | method | kernel | per step | cells per second | fused is faster by |\n|---|---|---|---:|---:|---:|")
     for case in CASES[options.device]:
         dim, cells, _ = case
+        if options.grid and f"{dim}:{cells}" not in options.grid:
+            continue
         best = {}
         for _ in range(options.rounds):
             for method, words in METHODS[options.device].items():

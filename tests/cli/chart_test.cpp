@@ -11,7 +11,6 @@
 
 namespace {
 
-using nz::cli::chart_axis;
 using nz::cli::rgb;
 
 /// A folder that is gone with all that is in it at the end of the test.

@@ -48,8 +48,8 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// As many cells from i on as D has lanes. One lane rounds as many do.
-template <int Dim, class D, class V>
-HWY_INLINE void step_cells(D d, const row_of_cells<V>& row, index i, hn::Vec<D> factor) {
+template <int Dim, bool HasChange, class D, class V>
+HWY_INLINE void step_cells(D d, row_of_cells<V> row, index i, hn::Vec<D> factor) {
   const V* at = row.from + i;
   const auto here = hn::LoadU(d, at);
   auto sum = hn::Add(hn::LoadU(d, at - 1), hn::LoadU(d, at + 1));
@@ -59,16 +59,27 @@ HWY_INLINE void step_cells(D d, const row_of_cells<V>& row, index i, hn::Vec<D> 
     sum = hn::Add(sum, hn::Add(hn::LoadU(d, at - row.to_z), hn::LoadU(d, at + row.to_z)));
   const auto change = hn::MulAdd(hn::Set(d, static_cast<V>(-2 * Dim)), here, sum);
   hn::StoreU(hn::MulAdd(factor, change, here), d, row.to + i);
-  if (row.change != nullptr) hn::StoreU(change, d, row.change + i);
+  if constexpr (HasChange) hn::StoreU(change, d, row.change + i);
 }
 
-template <int Dim, class V> void step_row(const row_of_cells<V>& row, V factor) {
+template <int Dim, bool HasChange, class V> HWY_INLINE void step_cells_of(row_of_cells<V> row, V factor) {
   const hn::ScalableTag<V> many;
   const hn::CappedTag<V, 1> one;
   const auto lanes = static_cast<index>(hn::Lanes(many));
+  const auto factors = hn::Set(many, factor);
   index i = 0;
-  for (; i + lanes <= row.count; i += lanes) step_cells<Dim>(many, row, i, hn::Set(many, factor));
-  for (; i < row.count; ++i) step_cells<Dim>(one, row, i, hn::Set(one, factor));
+  for (; i + 2 * lanes <= row.count; i += 2 * lanes) {
+    step_cells<Dim, HasChange>(many, row, i, factors);
+    step_cells<Dim, HasChange>(many, row, i + lanes, factors);
+  }
+  for (; i < row.count; ++i) step_cells<Dim, HasChange>(one, row, i, hn::Set(one, factor));
+}
+
+template <int Dim, class V> void step_row(const row_of_cells<V>& row, V factor) {
+  if (row.change == nullptr)
+    step_cells_of<Dim, false>(row, factor);
+  else
+    step_cells_of<Dim, true>(row, factor);
 }
 
 /// Eight sums, so that the compiler has vectors of them, added in a fixed order.

@@ -15,6 +15,7 @@ void add_bench(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_solve(CLI::App& app);
 void add_pagerank(CLI::App& app);
+void add_heat(CLI::App& app);
 void add_list(CLI::App& app);
 
 }  // namespace nz::cli

@@ -29,6 +29,7 @@ constexpr const char* examples = R"(Examples:
   nz plan web.mtx                         which kernel suits it on this CPU, and why
   nz solve poisson2d:300                  x with A x = b, by conjugate gradients
   nz pagerank web.mtx                     the pages that links lead to most
+  nz heat --cells 400 --plot heat.png     the heat equation, as a picture
 
 A matrix is a file (.mtx, .mtx.gz, .tar.gz, .npz), - for standard input, or a generator with its
 sizes, such as poisson2d:300. 'nz COMMAND --help' says more.)";
@@ -48,6 +49,7 @@ void add_commands(CLI::App& app) {
   add_plan(app);
   add_solve(app);
   add_pagerank(app);
+  add_heat(app);
   add_list(app);
 }
 

@@ -3,6 +3,7 @@
 /// Nonzero: y = alpha * A x + beta * y for sparse A. This is the one header most programs include.
 
 #include <nonzero/algorithms/cg.hpp>
+#include <nonzero/algorithms/heat.hpp>
 #include <nonzero/algorithms/pagerank.hpp>
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/errors.hpp>

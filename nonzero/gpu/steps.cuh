@@ -137,6 +137,8 @@ class step_parts {
     parts_ = vector<double>(on, static_cast<std::size_t>(numbers));
   }
   std::uint64_t bytes() const { return parts_.bytes(); }
+  /// Where the blocks leave theirs.
+  double* data() const { return parts_.data(); }
 
   template <class V> fused_rows<V> epilogue(const fused_step<V>& step) const {
     return {step, parts_.data(), blocks_};

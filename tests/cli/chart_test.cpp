@@ -1,9 +1,8 @@
-#include "cli/chart.hpp"
-
 #include <cmath>
 #include <filesystem>
 #include <limits>
 
+#include <cli/chart.hpp>
 #include <gtest/gtest.h>
 #include <png.h>
 #include <unistd.h>
@@ -12,7 +11,6 @@
 
 namespace {
 
-using nz::cli::chart_axis;
 using nz::cli::rgb;
 
 /// A folder that is gone with all that is in it at the end of the test.

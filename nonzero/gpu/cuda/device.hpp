@@ -5,6 +5,7 @@
 
 #include <nonzero/core/device.hpp>
 #include <nonzero/core/gradient_kernels.hpp>
+#include <nonzero/core/grid_steps.hpp>
 #include <nonzero/core/vector_kernels.hpp>
 #include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/kernel_row.hpp>
@@ -53,6 +54,11 @@ std::span<const kernel_row> cuda_kernels();
 
 /// Throws `unsupported` where the library was built without CUDA.
 template <class V> device_surveys<V> cuda_surveys();
+
+/// Throws `unsupported` where the library was built without CUDA.
+template <class V>
+std::unique_ptr<grid_steps<V>> cuda_grid_steps(const cell_grid& grid, V factor,
+                                               const std::shared_ptr<device>& on);
 
 /// For vectors of `size` on a card. Throw `unsupported` where the library was built without CUDA; the ones of
 /// cuBLAS, to compare with, also where that is not found.

@@ -21,6 +21,14 @@ template <class V> device_surveys<V> cuda_surveys() { refuse(); }
 template device_surveys<float> cuda_surveys();
 template device_surveys<double> cuda_surveys();
 template <class V>
+std::unique_ptr<grid_steps<V>> cuda_grid_steps(const cell_grid&, V, const std::shared_ptr<device>&) {
+  refuse();
+}
+template std::unique_ptr<grid_steps<float>> cuda_grid_steps(const cell_grid&, float,
+                                                            const std::shared_ptr<device>&);
+template std::unique_ptr<grid_steps<double>> cuda_grid_steps(const cell_grid&, double,
+                                                             const std::shared_ptr<device>&);
+template <class V>
 std::unique_ptr<vector_kernels<V>> cuda_vector_kernels(const std::shared_ptr<device>&, std::size_t) {
   refuse();
 }

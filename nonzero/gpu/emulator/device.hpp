@@ -5,6 +5,7 @@
 
 #include <nonzero/core/device.hpp>
 #include <nonzero/core/gradient_kernels.hpp>
+#include <nonzero/core/grid_steps.hpp>
 #include <nonzero/core/vector_kernels.hpp>
 #include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/kernel_row.hpp>
@@ -17,6 +18,10 @@ std::shared_ptr<device> emulator_device();
 
 std::span<const kernel_row> emulator_kernels();
 template <class V> device_surveys<V> emulator_surveys();
+
+template <class V>
+std::unique_ptr<grid_steps<V>> emulator_grid_steps(const cell_grid& grid, V factor,
+                                                   const std::shared_ptr<device>& on);
 
 /// For vectors of `size`.
 template <class V> std::unique_ptr<vector_kernels<V>> emulator_vector_kernels(std::size_t size);

@@ -1,0 +1,123 @@
+#include "heat_picture.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "chart.hpp"
+
+namespace nz::cli {
+namespace {
+
+constexpr int history_columns = 480;
+constexpr std::size_t most_rows = 800;  // what the height of a picture shows
+
+/// Where part `i` of `parts` begins, of so many.
+std::int64_t part_begin(std::int64_t count, int parts, int i) { return count * i / parts; }
+
+/// at(x, y), averaged over the parts of a plane.
+template <class At>
+small_field average(std::int64_t width, std::int64_t height, int columns, int rows, const At& at) {
+  small_field out;
+  out.columns = static_cast<int>(std::min<std::int64_t>(columns, width));
+  out.rows = static_cast<int>(std::min<std::int64_t>(rows, height));
+  for (int r = 0; r < out.rows; ++r)
+    for (int c = 0; c < out.columns; ++c) {
+      double sum = 0;
+      std::int64_t count = 0;
+      for (std::int64_t y = part_begin(height, out.rows, r); y < part_begin(height, out.rows, r + 1); ++y)
+        for (std::int64_t x = part_begin(width, out.columns, c); x < part_begin(width, out.columns, c + 1);
+             ++x, ++count)
+          sum += at(x, y);
+      out.value.push_back(sum / static_cast<double>(count));
+    }
+  return out;
+}
+
+/// A colour of a terminal's cube of 6 × 6 × 6.
+int cube_colour(double part) {
+  const rgb c = heat_colour(part);
+  const auto level = [](int value) { return (value * 5 + 127) / 255; };
+  return 16 + 36 * level(c[0]) + 6 * level(c[1]) + level(c[2]);
+}
+
+std::string horizontal(int width, const char* left, const char* right) {
+  std::string out = left;
+  for (int i = 0; i < width; ++i) out += "─";
+  return out + right + "\n";
+}
+
+}  // namespace
+
+double small_field::lowest() const {
+  return value.empty() ? 0 : *std::min_element(value.begin(), value.end());
+}
+double small_field::highest() const {
+  return value.empty() ? 0 : *std::max_element(value.begin(), value.end());
+}
+
+small_field shrink(const small_field& field, int columns, int rows) {
+  return average(field.columns, field.rows, columns, rows, [&](std::int64_t x, std::int64_t y) {
+    return field.value[static_cast<std::size_t>(y * field.columns + x)];
+  });
+}
+
+template <class V> small_field shrink(std::span<const V> q, const cell_grid& grid, int columns, int rows) {
+  const std::int64_t side = grid.side, first = grid.dim == 3 ? side / 2 * side * side : 0;
+  return average(side, grid.dim == 1 ? 1 : side, columns, rows, [&](std::int64_t x, std::int64_t y) {
+    return static_cast<double>(q[static_cast<std::size_t>(first + y * side + x)]);
+  });
+}
+
+template <class V>
+std::int64_t heat_history::add(std::int64_t steps, std::span<const V> q, const cell_grid& grid) {
+  if (steps % every_ != 0) return steps + 1;  // the last
+  kept_.push_back(shrink(q, grid, history_columns, 1).value);
+  if (kept_.size() > most_rows) {
+    for (std::size_t i = 1; 2 * i < kept_.size(); ++i) kept_[i] = std::move(kept_[2 * i]);
+    kept_.resize((kept_.size() + 1) / 2);
+    every_ *= 2;
+  }
+  return (steps / every_ + 1) * every_;
+}
+
+small_field heat_history::field() const {
+  small_field out;
+  out.rows = static_cast<int>(kept_.size());
+  out.columns = kept_.empty() ? 0 : static_cast<int>(kept_[0].size());
+  for (const auto& row : kept_) out.value.insert(out.value.end(), row.begin(), row.end());
+  return out;
+}
+
+std::string draw_heat(const small_field& field, bool with_colour) {
+  constexpr std::string_view shades = " .:-=+*#%@";
+  const double low = field.lowest(), extent = std::max(field.highest() - low, 1e-300);
+  const auto part = [&](int x, int y) {
+    return (field.value[static_cast<std::size_t>(y) * static_cast<std::size_t>(field.columns) +
+                        static_cast<std::size_t>(x)] -
+            low) /
+           extent;
+  };
+  std::string out = horizontal(field.columns, "┌", "┐");
+  for (int y = field.rows - 1; y >= 0; y -= with_colour ? 2 : 1) {
+    out += "│";
+    for (int x = 0; x < field.columns; ++x) {
+      if (with_colour && y > 0)
+        out += fmt::format("\x1b[38;5;{};48;5;{}m▀", cube_colour(part(x, y)), cube_colour(part(x, y - 1)));
+      else if (with_colour)
+        out += fmt::format("\x1b[38;5;{}m▀", cube_colour(part(x, y)));
+      else
+        out += shades[static_cast<std::size_t>(part(x, y) * 9.999)];
+    }
+    out += with_colour ? "\x1b[0m│\n" : "│\n";
+  }
+  return out + horizontal(field.columns, "└", "┘");
+}
+
+template small_field shrink(std::span<const float>, const cell_grid&, int, int);
+template small_field shrink(std::span<const double>, const cell_grid&, int, int);
+template std::int64_t heat_history::add(std::int64_t, std::span<const float>, const cell_grid&);
+template std::int64_t heat_history::add(std::int64_t, std::span<const double>, const cell_grid&);
+
+}  // namespace nz::cli

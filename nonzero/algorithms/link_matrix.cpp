@@ -1,8 +1,11 @@
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include <nonzero/algorithms/link_matrix_internal.hpp>
+#include <nonzero/plan/locality.hpp>
+#include <nonzero/plan/reorder.hpp>
 
 namespace nz {
 namespace {
@@ -38,14 +41,61 @@ template <class V> std::vector<double> sum_links(const csr<V>& to) {
   return sum;
 }
 
+/// Pages by falling outdegree; of the same, by their numbers.
+template <class V> array<index> order_by_degree(const csr<V>& links) {
+  // Those of each degree begin where those of higher ones end.
+  std::vector<index> begin(static_cast<std::size_t>(longest_row(links)) + 2, 0);
+  const auto place = [&](index i) -> index& {
+    return begin[begin.size() - 2 - static_cast<std::size_t>(links.row_length(i))];
+  };
+  for (index i = 0; i < links.rows; ++i) ++*(&place(i) + 1);
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  array<index> order(static_cast<std::size_t>(links.rows));
+  for (index i = 0; i < links.rows; ++i) order[static_cast<std::size_t>(place(i)++)] = i;
+  return order;
+}
+
+/// The rows in another order.
+template <class V> csr<V> rows_in_order(const csr<V>& a, const array<index>& order) {
+  csr<V> out{a.rows, a.cols, {0}, {}, {}};
+  out.row_begin.reserve(a.row_begin.size());
+  out.col.reserve(a.col.size());
+  out.val.reserve(a.val.size());
+  for (const index i : order) {
+    out.col.insert(out.col.end(), a.col.begin() + a.row_begin[i], a.col.begin() + a.row_begin[i + 1]);
+    out.val.insert(out.val.end(), a.val.begin() + a.row_begin[i], a.val.begin() + a.row_begin[i + 1]);
+    out.row_begin.push_back(static_cast<offset>(out.col.size()));
+  }
+  return out;
+}
+
+/// The transposed matrix, with rows and columns in the order given.
+template <class V> csr<V> transpose_in_order(const csr<V>& links, const array<index>& order) {
+  if (order.empty()) return transpose(links);
+  csr<V> rows = rows_in_order(links, order);
+  const array<index> position = invert_order(order);
+  for (index& j : rows.col) j = position[static_cast<std::size_t>(j)];
+  return transpose(rows);
+}
+
 }  // namespace
 
-template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, bool is_weighted) {
+template <class V> bool is_better_by_degree(const csr<V>& links) {
+  // In smaller graphs all of what is gathered lies in a near cache. Scattered ones have 0.55 (a social
+  // network) to 0.8 lines per entry, those of web pages 0.04 to 0.1.
+  constexpr offset fewest_links = 500'000;
+  constexpr double scattered = 0.4;
+  return links.nnz() >= fewest_links && find_locality(links).lines_per_entry > scattered;
+}
+
+template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, bool is_weighted, bool by_degree) {
   if (links.rows != links.cols)
     throw shape_error(fmt::format("a graph has as many rows as columns, and this matrix is {} × {}",
                                   links.rows, links.cols));
   if (is_weighted) require_weights(links);
-  link_matrix<V> out{.to = transpose(links), .per_link = {}};
+  link_matrix<V> out{.to = {}, .per_link = {}, .order = {}};
+  if (by_degree) out.order = order_by_degree(links);
+  out.to = transpose_in_order(links, out.order);
   if (!is_weighted) {
     drop_repeated(out.to);
     out.to.val.assign(out.to.col.size(), V{1});
@@ -60,12 +110,14 @@ template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, bool is_
       throw unsupported(
           fmt::format("the weights of page {} (counted from 0) add up to {}: too much or too little to share "
                       "rank by",
-                      i, sum[i]));
+                      out.order.empty() ? static_cast<index>(i) : out.order[i], sum[i]));
   }
   return out;
 }
 
-template link_matrix<float> make_link_matrix(const csr<float>&, bool);
-template link_matrix<double> make_link_matrix(const csr<double>&, bool);
+template bool is_better_by_degree(const csr<float>&);
+template bool is_better_by_degree(const csr<double>&);
+template link_matrix<float> make_link_matrix(const csr<float>&, bool, bool);
+template link_matrix<double> make_link_matrix(const csr<double>&, bool, bool);
 
 }  // namespace nz

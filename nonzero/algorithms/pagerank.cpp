@@ -113,7 +113,8 @@ template <class V> class rank_loop {
               .sums = is_spreading_ ? 2 : 1,
               .block = options.check_every > 0 ? options.check_every : steps_per_block(*links.where())} {
     const auto& on = links.where();
-    const std::vector<V> jumps = jumps_of<V>(options.personalization, links.rows());
+    std::vector<V> jumps = jumps_of<V>(options.personalization, links.rows());
+    if (!jumps.empty()) jumps = graph.template renumbered<V>(jumps);
     const std::vector<V> start(graph.per_link.size(), static_cast<V>(1 / static_cast<double>(links.rows())));
     std::vector<V> shares(start.size());
     std::transform(start.begin(), start.end(), graph.per_link.begin(), shares.begin(), std::multiplies<>());
@@ -180,11 +181,16 @@ template <class V> std::optional<index> find_sink(const csr<V>& links, bool is_w
 
 template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagerank_options& options) {
   require_sense(options);
-  link_matrix<V> graph = make_link_matrix(links, options.is_weighted);
+  const bool by_degree = options.by_degree ? *options.by_degree : is_better_by_degree(links);
+  link_matrix<V> graph = make_link_matrix(links, options.is_weighted, by_degree);
   if (options.sinks == sink_rule::refuse)
     if (const auto sink = find_sink(links, options.is_weighted))
       throw unsupported(fmt::format("page {} (counted from 0) has no links", *sink));
-  pagerank_result<V> out{.rank = {}, .is_converged = links.rows == 0, .sinks = graph.sinks, .plan = {}};
+  pagerank_result<V> out{.rank = {},
+                         .is_converged = links.rows == 0,
+                         .sinks = graph.sinks,
+                         .is_by_degree = by_degree,
+                         .plan = {}};
   const auto ready = options.method == pagerank_method::cusparse
                          ? prepare_by_cusparse(graph.to, options.plan, out.plan)
                          : prepare_by_plan(std::move(graph.to), options, out.plan);
@@ -195,7 +201,7 @@ template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagera
     if (options.progress) options.progress(number + 1, sums[0]);
     return sums[0] <= options.tolerance;
   });
-  out.rank = loop.rank(ran.state);
+  out.rank = graph.template numbered_back<V>(loop.rank(ran.state));
   out.iterations = ran.steps;
   out.is_converged = ran.is_done;
   out.iteration_seconds = ran.step_seconds;

@@ -35,6 +35,7 @@ demo: dependencies ## build, look at a real graph, and check every kernel on it 
 	@$(call build,release,--target nz)
 	@build/release/cli/nz spy $(example)
 	@build/release/cli/nz check $(example) poisson2d:200 fem:8 rmat:12 dense_rows:20000 empty_rows:50000 tridiagonal:100000
+	@build/release/cli/nz solve poisson2d:300
 
 test: dependencies $(venv) ## build and run all tests
 	@$(call configure,release)

@@ -36,6 +36,7 @@ demo: dependencies ## build, look at a real graph, and check every kernel on it 
 	@build/release/cli/nz spy $(example)
 	@build/release/cli/nz check $(example) poisson2d:200 fem:8 rmat:12 dense_rows:20000 empty_rows:50000 tridiagonal:100000
 	@build/release/cli/nz heat --dim 2 --cells 64 --steps 300
+	@build/release/cli/nz solve poisson2d:300
 
 test: dependencies $(venv) ## build and run all tests
 	@$(call configure,release)

@@ -81,10 +81,10 @@ template <class V> csr<V> transpose_in_order(const csr<V>& links, const array<in
 }  // namespace
 
 template <class V> bool is_better_by_degree(const csr<V>& links) {
-  // In smaller graphs all of what is gathered lies in a near cache. Scattered ones have 0.55 (a social
+  // In smaller graphs all of what is gathered lies in a near cache. Scattered ones have 0.4 (a social
   // network) to 0.8 lines per entry, those of web pages 0.04 to 0.1.
   constexpr offset fewest_links = 500'000;
-  constexpr double scattered = 0.4;
+  constexpr double scattered = 0.3;
   return links.nnz() >= fewest_links && find_locality(links).lines_per_entry > scattered;
 }
 

@@ -26,7 +26,7 @@
 namespace nz::cli {
 namespace {
 
-constexpr std::int64_t most_cells_watched = 1'000'000;  // of a line, where no plot is asked for
+constexpr std::int64_t most_cells_watched = 20'000;  // of a line, where no plot is asked for
 
 std::optional<heat_start> start_named(const std::string& name) {
   if (name == "hot-centre") return heat_start::hot_centre;

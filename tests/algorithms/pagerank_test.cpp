@@ -9,39 +9,19 @@
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/kernels.hpp>
 
+#include "tests/algorithms/graphs.hpp"
 #include "tests/gpu/card.hpp"
 
 namespace {
 
+using graphs::graph_of;
+using graphs::lecture_graph;
+using graphs::link;
 using nz::csr;
 using nz::index;
 using nz::offset;
 using nz::pagerank_options;
 using nz::sink_rule;
-
-struct link {
-  index from, to;
-  double weight = 1;
-};
-
-template <class V> csr<V> graph_of(index pages, const std::vector<link>& links) {
-  csr<V> out{pages, pages, {0}, {}, {}};
-  for (index i = 0; i < pages; ++i) {
-    for (const link& l : links)
-      if (l.from == i) {
-        out.col.push_back(l.to);
-        out.val.push_back(static_cast<V>(l.weight));
-      }
-    out.row_begin.push_back(static_cast<offset>(out.col.size()));
-  }
-  return out;
-}
-
-/// The graph of the lecture that this PageRank is from.
-template <class V> csr<V> lecture_graph() {
-  return graph_of<V>(
-      9, {{4, 0}, {6, 1}, {7, 2}, {1, 3}, {0, 4}, {1, 4}, {2, 4}, {3, 4}, {6, 5}, {1, 6}, {5, 7}, {8, 7}});
-}
 
 /// Sinks, self links, isolated pages, stars in and out, and a pair that only links to itself.
 template <class V> csr<V> crowded_graph() {
@@ -277,58 +257,6 @@ TYPED_TEST(PageRank, RenumbersPagesWhereLinksAreManyAndScattered) {
   EXPECT_TRUE(is_by_degree(nz::generate::rmat<TypeParam>(16, 12)));
   EXPECT_FALSE(is_by_degree(nz::generate::rmat<TypeParam>(10, 12)));
   EXPECT_FALSE(is_by_degree(nz::generate::banded<TypeParam>(100'000, 4)));
-}
-
-/// What is said of a call that is refused.
-template <class Error> std::string refusal(const csr<double>& links, const pagerank_options& options) {
-  try {
-    nz::pagerank(links, options);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "not refused";
-}
-
-TEST(PageRankRefuses, SinksWhereAskedToAndNamesTheFirst) {
-  const auto links = graph_of<double>(3, {{0, 1}, {2, 0, 0}});
-  EXPECT_EQ(refusal<nz::unsupported>(links, {.sinks = sink_rule::refuse}),
-            "page 1 (counted from 0) has no links");
-  EXPECT_EQ(nz::find_sink(links), 1);
-  EXPECT_EQ(nz::find_sink(graph_of<double>(2, {{0, 1}, {1, 1, 0}})), std::nullopt);
-  EXPECT_EQ(nz::find_sink(graph_of<double>(2, {{0, 1}, {1, 1, 0}}), true), 1);
-  EXPECT_NO_THROW(nz::pagerank(lecture_graph<double>(), {.sinks = sink_rule::refuse}));
-}
-
-TEST(PageRankRefuses, WhatIsNoGraphOrNoWeight) {
-  const csr<double> wide{1, 2, {0, 1}, {1}, {1}};
-  EXPECT_NE(refusal<nz::shape_error>(wide, {}).find("1 × 2"), std::string::npos);
-  for (const double weight : {-1.0, std::nan(""), HUGE_VAL}) {
-    const auto links = graph_of<double>(2, {{0, 1}, {1, 0, weight}});
-    EXPECT_NE(refusal<nz::unsupported>(links, {.is_weighted = true}).find("from page 1 to page 0"),
-              std::string::npos);
-    EXPECT_NO_THROW(nz::pagerank(links));
-  }
-  for (const double weight : {1e308, 5e-324}) {
-    const auto links = graph_of<double>(2, {{0, 1, weight}, {0, 0, weight}});
-    EXPECT_NE(refusal<nz::unsupported>(links, {.is_weighted = true}).find("the weights of page 0"),
-              std::string::npos);
-  }
-}
-
-TEST(PageRankRefuses, OptionsOutOfTheirRange) {
-  const auto links = lecture_graph<double>();
-  for (const double damping : {-0.1, 1.1, std::nan("")})
-    EXPECT_NE(refusal<nz::unsupported>(links, {.damping = damping}).find("damping"), std::string::npos);
-  for (const double tolerance : {-1.0, std::nan("")})
-    EXPECT_NE(refusal<nz::unsupported>(links, {.tolerance = tolerance}).find("tolerance"), std::string::npos);
-  const std::vector<double> few(8, 1.0), nothing(9, 0.0), negative(9, -1.0), huge(9, 1e308);
-  EXPECT_NE(refusal<nz::shape_error>(links, {.personalization = few}).find("each of the 9 pages"),
-            std::string::npos);
-  for (const auto& wrong : {nothing, negative, huge})
-    EXPECT_NE(refusal<nz::unsupported>(links, {.personalization = wrong}).find("personalization"),
-              std::string::npos);
-  EXPECT_NE(refusal<nz::unsupported>(links, {.method = nz::pagerank_method::cusparse}).find("cuda"),
-            std::string::npos);
 }
 
 }  // namespace

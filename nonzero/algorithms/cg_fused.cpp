@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include <nonzero/algorithms/cg_loops_internal.hpp>
@@ -48,6 +49,10 @@ template <class V> class fused_cg final : public cg_loop {
   std::size_t before_next() const { return (next_ + 2 * most_ - 1) % (2 * most_); }
   void read(std::size_t first, std::size_t count) {
     device& on = *a_.where();
+    if (on.is_host()) {  // after each iteration: not worth what a copy of any length prepares
+      std::copy_n(states_.data() + first, count, seen_.begin());
+      return;
+    }
     on.copy(seen_.data(), states_.data() + first, count * sizeof(gradient_state), {});
     on.synchronize({});
   }

@@ -11,8 +11,9 @@
 
 namespace nz::cpu {
 
-/// Below this many entries, waking the other threads takes longer than they save.
-constexpr offset least_parallel_cost = 8 * 1024;
+/// Below this many entries, waking the other threads and waiting for them (two microseconds, and far more
+/// where other programs run) takes longer than they save.
+constexpr offset least_parallel_cost = 16 * 1024;
 
 /// What [0, count) means for one of several threads.
 struct share {

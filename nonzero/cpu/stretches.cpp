@@ -55,7 +55,8 @@ stretches join(const stretches& fine, index count) {
 template <class V> stretches cut_into_stretches(const csr<V>& a, index block_size, int slot_bytes) {
   const stretches fine = cut_finely(a, block_size);
   const double triangle = static_cast<double>(a.nnz()) / 2 * sizeof(V);
-  const bool is_small = a.nnz() < least_stretches * least_parallel_cost;
+  constexpr offset few_entries = 8 * 1024;  // of a stretch
+  const bool is_small = a.nnz() < least_stretches * few_entries;
   double spilt = 0;
   for (index count = most_stretches; count >= (is_small ? 1 : least_stretches); count /= 2) {
     stretches out = join(fine, count);

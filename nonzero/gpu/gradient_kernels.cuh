@@ -57,15 +57,22 @@ template <class V>
 __global__ void update_residual_kernel(std::int64_t size, const double* curvature,
                                        const gradient_state* before, gradient_vectors<V> v, double* parts) {
   wait_for_launch_before();
+  let_next_launch_begin();
   if (!can_advance(*before, *curvature)) return;
   const V alpha = static_cast<V>(before->rz / *curvature);
   step_sums mine;
-  for_numbers(size, [&](std::int64_t i) {
-    const V r = v.r[i] - alpha * v.q[i], z = precondition(r, v.inverse_diagonal, i);
-    v.r[i] = r;
-    mine +=
-        {static_cast<double>(r) * static_cast<double>(z), static_cast<double>(r) * static_cast<double>(r)};
-  });
+  V r[numbers_at_once], d[numbers_at_once];
+  for_batches(
+      size,
+      [&](int j, std::int64_t i) {
+        r[j] = v.r[i] - alpha * v.q[i];
+        d[j] = v.inverse_diagonal == nullptr ? V{1} : v.inverse_diagonal[i];
+      },
+      [&](int j, std::int64_t i) {
+        v.r[i] = r[j];
+        const auto wide = static_cast<double>(r[j]);
+        mine += {wide * static_cast<double>(r[j] * d[j]), wide * wide};
+      });
   leave_both_sums(mine, parts);
 }
 
@@ -85,11 +92,18 @@ __global__ void update_direction_kernel(std::int64_t size, const double* curvatu
   const step_sums sums = sums_for_all(blocks, parts);
   const V alpha = static_cast<V>(before->rz / *curvature), beta = static_cast<V>(sums.first / before->rz);
   if (writes_state) *after = state_of(*curvature, sums.first, sqrt(sums.second), threshold);
-  for_numbers(size, [&](std::int64_t i) {
-    const V p = v.p[i];
-    v.x[i] += alpha * p;
-    v.p[i] = precondition(v.r[i], v.inverse_diagonal, i) + beta * p;
-  });
+  V x[numbers_at_once], p[numbers_at_once], z[numbers_at_once];
+  for_batches(
+      size,
+      [&](int j, std::int64_t i) {
+        x[j] = v.x[i];
+        p[j] = v.p[i];
+        z[j] = precondition(v.r[i], v.inverse_diagonal, i);
+      },
+      [&](int j, std::int64_t i) {
+        v.x[i] = x[j] + alpha * p[j];
+        v.p[i] = z[j] + beta * p[j];
+      });
 }
 
 template <class V, class Queue> class device_gradient_kernels final : public gradient_kernels<V> {

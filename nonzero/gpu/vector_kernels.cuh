@@ -31,6 +31,21 @@ template <class Body> __device__ void for_numbers(std::int64_t size, Body body) 
     }
 }
 
+/// load(j, i) for numbers_at_once of this thread's numbers, then use(j, i) for them: for kernels that write
+/// what, for all that the compiler knows, they may read next.
+template <class Load, class Use> __device__ void for_batches(std::int64_t size, Load load, Use use) {
+  for (std::int64_t first = blockIdx.x * tile; first < size; first += gridDim.x * tile) {
+    const auto for_each = [&](auto& body) {
+      for (int j = 0; j < numbers_at_once; ++j) {
+        const std::int64_t i = first + j * threads_per_block + threadIdx.x;
+        if (i < size) body(j, i);
+      }
+    };
+    for_each(load);
+    for_each(use);
+  }
+}
+
 /// Adds up what a grid of vector_blocks has left: a thread's share, for sums_of_block.
 __device__ inline step_sums share_of_parts(std::int64_t blocks, const double* parts, int sums) {
   step_sums mine;
@@ -46,6 +61,7 @@ __device__ inline step_sums share_of_parts(std::int64_t blocks, const double* pa
 template <class V>
 __global__ void dot_kernel(std::int64_t size, const V* __restrict__ x, const V* __restrict__ y,
                            double* __restrict__ parts) {
+  let_next_launch_begin();
   step_sums mine;
   for_numbers(size,
               [&](std::int64_t i) { mine.first += static_cast<double>(x[i]) * static_cast<double>(y[i]); });

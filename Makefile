@@ -30,7 +30,7 @@ compiled = if grep -q tests/gpu/cuda/ build/release/compile_commands.json; then 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: dependencies ## build, look at a real graph, check every kernel on it and on generated matrices, rank its pages
+demo: dependencies ## build, look at a real graph, check every kernel on it and on generated matrices; heat, solve, PageRank
 	@$(call configure,release)
 	@$(call build,release,--target nz)
 	@build/release/cli/nz spy $(example)

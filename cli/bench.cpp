@@ -37,6 +37,7 @@ struct bench_options {
   std::string json;  // a file, "-" for standard output; empty: not wanted
   padding_budget budget;
   double seconds = 0.5;
+  bool is_replayed = false;
   bool is_suite_wanted = false;
   bool with_peers = false;
   double peer_seconds = 120;
@@ -234,6 +235,7 @@ void run(const bench_options& options) {
                               options.budget,
                               options.seconds,
                               options.with_peers,
+                              options.is_replayed,
                               on->kind() == device_kind::cuda ? "cusparse_csr_alg1" : ""};
   prepare_once<float>(who.kernels, setting);
   prepare_once<double>(who.kernels, setting);
@@ -273,6 +275,8 @@ void add_bench(CLI::App& app) {
   command->add_option("--seconds", options->seconds, "How long to time each kernel (0.5)")
       ->check(number_between(1e-6, 3600))
       ->option_text("S");
+  command->add_flag("--replay", options->is_replayed,
+                    "On a GPU: short calls from a CUDA graph, without what the host takes to launch them");
   command->add_flag("--peers", options->with_peers,
                     "On the CPU: other libraries' multiplies in the same run");
   command

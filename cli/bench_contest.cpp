@@ -111,10 +111,10 @@ template <class V> void kernel_contestant<V>::prepare() {
 
 template <class V> double kernel_contestant<V>::run(int calls, bool warm_up) {
   const auto multiply = [&](stream in) { ready_.prepared->multiply(V{1}, ready_.x, V{0}, ready_.y, in); };
-  if (!warm_up) return setting_.on->measure(calls, multiply);
+  if (!warm_up) return setting_.on->measure(calls, multiply, setting_.is_replayed);
   const pinned_threads pinned;
   setting_.on->measure(1, multiply);
-  return setting_.on->measure(calls, multiply);
+  return setting_.on->measure(calls, multiply, setting_.is_replayed);
 }
 
 template <class V>

@@ -221,6 +221,7 @@ nlohmann::ordered_json as_json(const bench_setting& setting) {
           {"padding_budget", setting.budget.times_csr},
           {"seconds_per_kernel", setting.seconds},
           {"in_turns", setting.in_turns},
+          {"replayed", setting.is_replayed},
           {"matrices", nlohmann::ordered_json::array()}};
 }
 

@@ -34,8 +34,9 @@ struct bench_setting {
   std::vector<std::string_view>
       baselines;  // what a conversion has to pay for itself against: the first that runs
   padding_budget budget;
-  double seconds = 0;     // for each kernel
-  bool in_turns = false;  // all prepared at once and sampled in turns
+  double seconds = 0;        // for each kernel
+  bool in_turns = false;     // all prepared at once and sampled in turns
+  bool is_replayed = false;  // calls are replayed from a CUDA graph
   /// What plans have to pay against on a GPU, where they start from a CSR that lies there; empty: the
   /// baselines.
   std::string_view plan_baseline = {};

@@ -74,7 +74,7 @@ void host_memory_device::copy(void* to, const void* from, std::size_t bytes, str
                   });
 }
 
-double host_memory_device::measure(int times, const std::function<void(stream)>& body) {
+double host_memory_device::measure(int times, const std::function<void(stream)>& body, bool) {
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < times; ++i) body({});
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -45,9 +45,10 @@ class device {
   virtual void copy(void* to, const void* from, std::size_t bytes, stream in) = 0;
   /// Waits until all work of the stream is done. Throws `device_error` if any of it failed.
   virtual void synchronize(stream in) = 0;
-  /// The seconds that `times` calls of body take together, by the device's own clock. A card may replay calls
-  /// that it has recorded instead of making each: body must do the same every time.
-  virtual double measure(int times, const std::function<void(stream)>& body) = 0;
+  /// The seconds that `times` calls of body take together, by the device's own clock. Replayed: a card
+  /// records some calls and repeats them, where it can, so that what the host takes to launch does not count;
+  /// body must do the same every time.
+  virtual double measure(int times, const std::function<void(stream)>& body, bool replayed = false) = 0;
 };
 
 /// The machine this runs on.
@@ -62,7 +63,7 @@ class host_memory_device : public device {
   void release(void* memory, std::size_t bytes) noexcept override;
   void copy(void* to, const void* from, std::size_t bytes, stream in) override;
   void synchronize(stream) override {}
-  double measure(int times, const std::function<void(stream)>& body) override;
+  double measure(int times, const std::function<void(stream)>& body, bool replayed) override;
 };
 
 }  // namespace nz

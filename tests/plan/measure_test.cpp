@@ -25,7 +25,7 @@ class clockwork final : public nz::host_memory_device {
     if (bytes > free) throw nz::device_error("full");
     return host_memory_device::allocate(bytes);
   }
-  double measure(int times, const std::function<void(nz::stream)>& body) override {
+  double measure(int times, const std::function<void(nz::stream)>& body, bool) override {
     double seconds = 0;
     for (int i = 0; i < times; ++i) {
       if (runs_body) body({});

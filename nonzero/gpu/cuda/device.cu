@@ -137,11 +137,11 @@ void gpu_card::synchronize(stream in) {
   require_success(cudaStreamSynchronize(native(in)), "cudaStreamSynchronize");
 }
 
-double gpu_card::measure(int times, const std::function<void(stream)>& body) {
+double gpu_card::measure(int times, const std::function<void(stream)>& body, bool replayed) {
   const current_device current(number_);
   const event start, stop;
   const stream in{};
-  const recorded_calls replay(times, body);
+  const recorded_calls replay(replayed ? times : 0, body);
   require_success(cudaEventRecord(start, native(in)), "cudaEventRecord");
   if (replay.calls() > 0)
     for (int i = 0; i < times / replay.calls(); ++i) replay.launch(native(in));

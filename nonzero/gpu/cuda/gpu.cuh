@@ -26,7 +26,7 @@ class gpu_card final : public device {
   void release(void* memory, std::size_t bytes) noexcept override;
   void copy(void* to, const void* from, std::size_t bytes, stream in) override;
   void synchronize(stream in) override;
-  double measure(int times, const std::function<void(stream)>& body) override;
+  double measure(int times, const std::function<void(stream)>& body, bool replayed) override;
 
   /// The same for what only one stream uses: neither waits for anything.
   void* allocate_in(cudaStream_t in, std::size_t bytes);

@@ -9,11 +9,10 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/algorithms/fastest_peer_internal.hpp>
 #include <nonzero/algorithms/link_matrix_internal.hpp>
 #include <nonzero/algorithms/pagerank.hpp>
 #include <nonzero/algorithms/steps_until_internal.hpp>
-#include <nonzero/plan/kernels.hpp>
-#include <nonzero/plan/measure.hpp>
 
 namespace nz {
 namespace {
@@ -77,29 +76,12 @@ ready_links<V> prepare_by_plan(csr<V>&& links, const pagerank_options& options, 
 template <class V>
 ready_links<V> prepare_by_cusparse(const csr<V>& links, const plan_options& options, plan_report& report) {
   const auto on = options.on ? options.on : cpu_device();
-  ready_links<V> fastest;
-  for (const kernel_row& kernel : kernels()) {
-    const bool is_asked_for = options.kernel.empty() || options.kernel == kernel.name;
-    if (!kernel.is_peer || kernel.runs_on != on->kind() || !is_asked_for) continue;
-    ready_links<V> ready;
-    try {
-      ready = kernel.prepare(links, {.on = on});
-    } catch (const unsupported&) {
-      continue;  // too much padding, or too large for it
-    }
-    const vector<V> x(on, std::vector<V>(static_cast<std::size_t>(links.cols), V{1}));
-    vector<V> y(on, static_cast<std::size_t>(links.rows));
-    const double seconds =
-        measure(*on, [&](stream in) { ready->multiply(V{1}, x, V{0}, y, in); }, {.budget_seconds = 0.05})
-            .seconds;
-    if (fastest && seconds >= report.chosen_seconds) continue;
-    fastest = std::move(ready);
-    report.kernel = kernel.name;
-    report.chosen_seconds = seconds;
-  }
+  if (on->kind() != device_kind::cuda)
+    throw unsupported("there is no kernel of cuSPARSE's here: it needs the device cuda");
+  named_product<V> fastest = prepare_fastest_peer(links, on, options.kernel);
+  report.kernel = fastest.kernel;
   report.kind = on->kind();
-  if (!fastest) throw unsupported("there is no kernel of cuSPARSE's here: it needs the device cuda");
-  return fastest;
+  return std::move(fastest.prepared);
 }
 
 /// The ranks in turn, and what steps need beside them, on the device.

@@ -11,6 +11,7 @@
 #include "tests/battery/battery.hpp"
 #include "tests/cpu/with_threads.hpp"
 #include "tests/gpu/card.hpp"
+#include "tests/plan/on_every_device.hpp"
 
 // Conjugate gradients on every device, against answers that are known beforehand.
 namespace {
@@ -20,11 +21,6 @@ using nz::cg_method;
 using nz::csr;
 using nz::device_kind;
 using nz::preconditioner;
-
-template <class Value, device_kind Kind> struct on {
-  using V = Value;
-  static constexpr device_kind kind = Kind;
-};
 
 template <class On> class Gradients : public testing::Test {
  protected:
@@ -44,15 +40,7 @@ template <class On> class Gradients : public testing::Test {
   nz::cg_options options;
 };
 
-struct names {
-  template <class On> static std::string GetName(int) {
-    return std::string(nz::name_of(On::kind)) + (sizeof(typename On::V) == 4 ? "_float" : "_double");
-  }
-};
-using cases = testing::Types<on<float, device_kind::cpu>, on<double, device_kind::cpu>,
-                             on<float, device_kind::emulator>, on<double, device_kind::emulator>,
-                             on<float, device_kind::cuda>, on<double, device_kind::cuda>>;
-TYPED_TEST_SUITE(Gradients, cases, names);
+TYPED_TEST_SUITE(Gradients, on_every_device, device_names);
 
 template <class V> csr<V> diagonal(const std::vector<V>& values) {
   const auto n = static_cast<nz::index>(values.size());

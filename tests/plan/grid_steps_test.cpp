@@ -11,6 +11,7 @@
 #include "tests/battery/battery.hpp"
 #include "tests/cpu/with_threads.hpp"
 #include "tests/gpu/card.hpp"
+#include "tests/plan/on_every_device.hpp"
 
 // Steps on grids without a stored matrix, on every device.
 namespace {
@@ -18,11 +19,6 @@ namespace {
 using nz::cell_grid;
 using nz::device_kind;
 using nz::grid_edge;
-
-template <class Value, device_kind Kind> struct on {
-  using V = Value;
-  static constexpr device_kind kind = Kind;
-};
 
 template <class On> class GridSteps : public testing::Test {
  protected:
@@ -33,15 +29,7 @@ template <class On> class GridSteps : public testing::Test {
   std::shared_ptr<nz::device> device;
 };
 
-struct names {
-  template <class On> static std::string GetName(int) {
-    return std::string(nz::name_of(On::kind)) + (sizeof(typename On::V) == 4 ? "_float" : "_double");
-  }
-};
-using cases = testing::Types<on<float, device_kind::cpu>, on<double, device_kind::cpu>,
-                             on<float, device_kind::emulator>, on<double, device_kind::emulator>,
-                             on<float, device_kind::cuda>, on<double, device_kind::cuda>>;
-TYPED_TEST_SUITE(GridSteps, cases, names);
+TYPED_TEST_SUITE(GridSteps, on_every_device, device_names);
 
 /// One cell, cells at both edges only, and lines, squares and cubes of one tile and of more. In the emulator
 /// those of more are as small as can be.

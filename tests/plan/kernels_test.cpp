@@ -10,17 +10,13 @@
 #include "tests/battery/battery.hpp"
 #include "tests/formats/identical.hpp"
 #include "tests/gpu/card.hpp"
+#include "tests/plan/on_every_device.hpp"
 
 namespace {
 
 using nz::device_kind;
 
 constexpr nz::padding_budget no_limit{std::numeric_limits<double>::infinity()};
-
-template <class Value, device_kind Kind> struct on {
-  using V = Value;
-  static constexpr device_kind kind = Kind;
-};
 
 /// Our own kernels of the table, on one device and in one precision.
 template <class On> class Kernels : public testing::Test {
@@ -30,15 +26,7 @@ template <class On> class Kernels : public testing::Test {
   }
 };
 
-struct names {
-  template <class On> static std::string GetName(int) {
-    return std::string(nz::name_of(On::kind)) + (sizeof(typename On::V) == 4 ? "_float" : "_double");
-  }
-};
-using cases = testing::Types<on<float, device_kind::cpu>, on<double, device_kind::cpu>,
-                             on<float, device_kind::emulator>, on<double, device_kind::emulator>,
-                             on<float, device_kind::cuda>, on<double, device_kind::cuda>>;
-TYPED_TEST_SUITE(Kernels, cases, names);
+TYPED_TEST_SUITE(Kernels, on_every_device, device_names);
 
 /// Calls body(kernel) for each of our kernels on the device.
 template <class On> void for_each_kernel(const auto& body) {

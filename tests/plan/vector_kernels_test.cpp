@@ -10,14 +10,10 @@
 #include "tests/battery/battery.hpp"
 #include "tests/cpu/with_threads.hpp"
 #include "tests/gpu/card.hpp"
+#include "tests/plan/on_every_device.hpp"
 
 // What loops do with vectors, on every device, against sums in long double.
 namespace {
-
-template <class Value, nz::device_kind Kind> struct on {
-  using V = Value;
-  static constexpr nz::device_kind kind = Kind;
-};
 
 template <class On> class VectorKernels : public testing::Test {
  protected:
@@ -43,16 +39,8 @@ template <class On> class VectorKernels : public testing::Test {
   std::shared_ptr<nz::device> place;
 };
 
-struct names {
-  template <class On> static std::string GetName(int) {
-    return std::string(nz::name_of(On::kind)) + (sizeof(typename On::V) == 4 ? "_float" : "_double");
-  }
-};
 using nz::device_kind;
-using cases = testing::Types<on<float, device_kind::cpu>, on<double, device_kind::cpu>,
-                             on<float, device_kind::emulator>, on<double, device_kind::emulator>,
-                             on<float, device_kind::cuda>, on<double, device_kind::cuda>>;
-TYPED_TEST_SUITE(VectorKernels, cases, names);
+TYPED_TEST_SUITE(VectorKernels, on_every_device, device_names);
 
 // None, one, less than a warp, a tile and one, more than a tile, and for the CPU several chunks.
 std::vector<std::size_t> sizes(nz::device_kind kind) {

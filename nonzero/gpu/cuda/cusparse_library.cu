@@ -1,54 +1,27 @@
-#include <dlfcn.h>
-
 #include <nonzero/gpu/cuda/cusparse_library.cuh>
+#include <nonzero/gpu/cuda/loaded_library.cuh>
 
 namespace nz {
 namespace {
 
-struct close_library {
-  void operator()(void* opened) const noexcept { dlclose(opened); }
-};
-using opened_library = std::unique_ptr<void, close_library>;
-
-/// Where the loader finds it, else where it was when this was built.
-opened_library open_cusparse() {
-  const std::string name = "libcusparse.so." + std::to_string(CUSPARSE_VER_MAJOR);
-  std::string reason;
-  for (const std::string& path : {name, std::string(NONZERO_CUDA_LIBRARIES) + "/" + name}) {
-    if (opened_library opened{dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)}) return opened;
-    if (const char* why = dlerror(); reason.empty() && why != nullptr) reason = why;
-  }
-  throw unsupported("cuSPARSE's library cannot be loaded: " + reason +
-                    "; install it with the CUDA toolkit or put its folder into LD_LIBRARY_PATH");
-}
-
-template <class Function> void find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  if (function == nullptr)
-    throw unsupported("the cuSPARSE library that was found has no " + std::string(name) +
-                      "; it is not of the version that this was built with");
-}
-
 cusparse_library load() {
-  opened_library opened = open_cusparse();
-  void* const from = opened.get();
+  loaded_library from("cuSPARSE", "libcusparse.so." + std::to_string(CUSPARSE_VER_MAJOR));
   cusparse_library all{};
-  find(from, "cusparseCreate", all.create);
-  find(from, "cusparseDestroy", all.destroy);
-  find(from, "cusparseGetErrorString", all.error_string);
-  find(from, "cusparseSetStream", all.set_stream);
-  find(from, "cusparseCreateCsr", all.create_csr);
-  find(from, "cusparseCreateCoo", all.create_coo);
-  find(from, "cusparseCreateSlicedEll", all.create_sliced_ell);
-  find(from, "cusparseDestroySpMat", all.destroy_matrix);
-  find(from, "cusparseCreateDnVec", all.create_vector);
-  find(from, "cusparseDestroyDnVec", all.destroy_vector);
-  find(from, "cusparseDnVecSetValues", all.set_values);
-  find(from, "cusparseSpMV_bufferSize", all.buffer_size);
-  find(from, "cusparseSpMV_preprocess", all.preprocess);
-  find(from, "cusparseSpMV", all.multiply);
-  // Stays open from here on: what it has made may be used until the program ends.
-  [[maybe_unused]] void* const kept = opened.release();
+  from.find("cusparseCreate", all.create);
+  from.find("cusparseDestroy", all.destroy);
+  from.find("cusparseGetErrorString", all.error_string);
+  from.find("cusparseSetStream", all.set_stream);
+  from.find("cusparseCreateCsr", all.create_csr);
+  from.find("cusparseCreateCoo", all.create_coo);
+  from.find("cusparseCreateSlicedEll", all.create_sliced_ell);
+  from.find("cusparseDestroySpMat", all.destroy_matrix);
+  from.find("cusparseCreateDnVec", all.create_vector);
+  from.find("cusparseDestroyDnVec", all.destroy_vector);
+  from.find("cusparseDnVecSetValues", all.set_values);
+  from.find("cusparseSpMV_bufferSize", all.buffer_size);
+  from.find("cusparseSpMV_preprocess", all.preprocess);
+  from.find("cusparseSpMV", all.multiply);
+  from.keep();
   return all;
 }
 

@@ -38,10 +38,18 @@ void progress_bar::show(double part) {
   // The line must not wrap, or it could not be erased: the name gives way.
   const auto room =
       static_cast<std::size_t>(std::max(0, terminal_size(STDERR_FILENO).columns - bar_width - 10));
-  std::string_view name = label_;
-  if (name.size() > room) name.remove_prefix(name.size() - room);
   is_drawn = true;
-  write_error(fmt::format("\r\x1b[K{} {} {:3.0f} %", name, bar_of(part, bar_width, "░"), 100 * part));
+  write_error(fmt::format("\r\x1b[K{} {} {:3.0f} %", shorten_label(label_, room),
+                          bar_of(part, bar_width, "░"), 100 * part));
+}
+
+std::string shorten_label(std::string_view label, std::size_t room) {
+  if (label.size() <= room) return std::string(label);
+  const std::size_t verb = std::min(label.find(' '), label.size() - 1) + 1;  // and the blank behind it
+  if (room <= verb) return std::string(label.substr(0, room));
+  std::string_view end = label.substr(label.size() - (room - verb - 1));
+  while (!end.empty() && (static_cast<unsigned char>(end[0]) & 0xC0) == 0x80) end.remove_prefix(1);
+  return fmt::format("{}…{}", label.substr(0, verb), end);
 }
 
 void erase_progress() noexcept {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace nz::cli {
 
@@ -22,6 +24,9 @@ class progress_bar {
   bool is_wanted_;
   clock::time_point next_;
 };
+
+/// A verb and a name in no more room: the name's end is kept behind the verb, as "reading …/web.mtx".
+std::string shorten_label(std::string_view label, std::size_t room);
 
 /// Clears the bar if there is one. Safe in a signal handler.
 void erase_progress() noexcept;

@@ -32,6 +32,7 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t entries_shown = 6;
 constexpr double double_tolerance = 1e-8, float_tolerance = 1e-5;
+constexpr double iterations_per_row = 10;  // where no number is asked for
 
 struct command_options {
   matrix_argument matrix;
@@ -148,9 +149,13 @@ template <class V> void write_plot(const command_options& options, const cg_resu
   write_chart(options.plot, chart);
 }
 
-/// What of the way is gone from 1 to the tolerance.
-double part_done(double residual, double tolerance) {
-  return std::log(residual) / std::log(std::max(tolerance, std::numeric_limits<double>::min()));
+/// What of the way is gone from 1 to the tolerance, or to the last iteration: the residual may grow at first.
+double part_done(const cg_options& options, index rows, std::int64_t iteration, double residual) {
+  const double most = options.max_iterations > 0
+                          ? static_cast<double>(options.max_iterations)
+                          : iterations_per_row * std::max(1.0, static_cast<double>(rows));
+  const double way = std::log(std::max(options.tolerance, std::numeric_limits<double>::min()));
+  return std::max(static_cast<double>(iteration) / most, std::log(residual) / way);
 }
 
 template <class V> std::vector<V> load_b(const command_options& options, index rows) {
@@ -180,8 +185,8 @@ template <class V> void run_in(command_options& options) {
       options.tolerance.value_or(sizeof(V) == sizeof(float) ? float_tolerance : double_tolerance);
   const cg_result<V> found = naming(options.matrix.name, [&] {
     progress_bar bar(fmt::format("solving {}", options.matrix.name));
-    options.solve.progress = [&](std::int64_t, double residual) {
-      bar.show(std::clamp(part_done(residual, options.solve.tolerance), 0.0, 1.0));
+    options.solve.progress = [&](std::int64_t iteration, double residual) {
+      bar.show(part_done(options.solve, a.rows, iteration, residual));
     };
     return conjugate_gradients<V>(a, b, options.solve);
   });

@@ -126,6 +126,7 @@ void require_sense(const heat_command& options) {
     throw usage_error(fmt::format("{}: a plot is written as .png; name it so", options.plot));
   if (options.every > 0 && options.dim != 1)
     throw usage_error("heat: --every is for --dim 1, whose picture has time in it");
+  if (options.time_step == 0) throw usage_error("heat: the time step must be positive, not 0");
   if (options.method == "cusparse" && !options.device.starts_with("cuda"))
     throw usage_error("heat: --method cusparse runs on a card: give --device cuda");
 }
@@ -138,6 +139,7 @@ void run(heat_command& options) {
   // Steps alone mean that many.
   options.solve.epsilon = options.epsilon.value_or(options.steps ? 0 : options.solve.epsilon);
   if (options.steps) options.solve.max_steps = *options.steps;
+  options.solve.time_step = options.time_step.value_or(0);  // to the library 0 is the largest
   options.solve.on = find_device(options.device);
   try {
     if (!options.solve.kernel.empty()) find_kernel(options.solve.kernel, options.solve.on->kind());
@@ -163,8 +165,7 @@ void add_problem_options(CLI::App& command, heat_command& options) {
       .add_option("--initial", options.initial,
                   "How it starts, or a vector of temperatures, .mtx or .npz (hot-centre)")
       ->option_text("hot-centre|step|sine|FILE");
-  command.add_option("--dt", options.solve.time_step, "Time step (the largest that is stable)")
-      ->type_name("T");
+  command.add_option("--dt", options.time_step, "Time step (the largest that is stable)")->type_name("T");
   command
       .add_option("--epsilon", options.epsilon,
                   "Stop when ||A q|| is below (1e-4; with --steps alone, never)")

@@ -18,7 +18,7 @@ struct heat_command {
   std::optional<index> cells;  // a side; none: by the dimension, or by the file
   std::string boundary = "fixed", initial = "hot-centre", method = "fused", device = "cpu";
   std::string precision = "double", plot, out;  // files; empty: none
-  std::optional<double> epsilon;
+  std::optional<double> epsilon, time_step;     // none: the default
   std::optional<std::int64_t> steps;
   std::int64_t every = 0;  // 0: as suits the picture
   heat_options solve;

@@ -115,6 +115,8 @@ class Heat(InFolder):
             (["--epsilon", "0"], "never end"),
             (["--epsilon", "nan"], "epsilon"),
             (["--conductivity", "0"], "conductivity"),
+            (["--dt", "0"], "the time step must be positive, not 0"),
+            (["--dt", "-1"], "the time step must be positive, not -1"),
             (["--dim", "4"], "dim"),
             (["--dim", "2", "--every", "5"], "--every"),
             (["--plot", "heat.jpg"], ".png"),

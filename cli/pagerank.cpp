@@ -99,11 +99,16 @@ ordered_json as_json(const command_options& options, const loaded_graph<V>& grap
   return out;
 }
 
+std::string_view where_sinks_lead(const command_options& options) {
+  return options.personalize.empty() ? "to all" : "where jumps lead";
+}
+
 std::string sinks_text(const command_options& options, index sinks) {
   if (sinks == 0) return "each with links";
-  return fmt::format(
-      "{} without links ({})", grouped(sinks),
-      options.rank.sinks == sink_rule::ignore ? "their rank is lost" : "their rank goes to all");
+  return fmt::format("{} without links ({})", grouped(sinks),
+                     options.rank.sinks == sink_rule::ignore
+                         ? "their rank is lost"
+                         : fmt::format("their rank goes {}", where_sinks_lead(options)));
 }
 
 template <class V>
@@ -134,9 +139,9 @@ template <class V> void write_ranks(const std::string& name, const std::vector<V
 template <class V> void require_links(const command_options& options, const loaded_graph<V>& graph) {
   if (options.rank.sinks != sink_rule::refuse) return;
   if (const auto sink = find_sink(graph.links, options.rank.is_weighted))
-    throw failed_run(fmt::format("{}: page {} has no links{}; --sinks redistribute lets its rank go to all",
-                                 options.graph.name, graph.name_of(*sink),
-                                 graph.names.empty() ? " (pages count from 0)" : ""));
+    throw failed_run(fmt::format(
+        "{}: page {} has no links{}; --sinks redistribute lets its rank go {}", options.graph.name,
+        graph.name_of(*sink), graph.names.empty() ? " (pages count from 0)" : "", where_sinks_lead(options)));
 }
 
 /// What of the way is gone from a change of 2 to the tolerance.

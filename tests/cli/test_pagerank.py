@@ -167,6 +167,10 @@ class PageRank(InFolderOfGraphs):
         weights = {names.index("left"): 2.0, names.index("hub"): 1.0}
         wanted = ranks_of_networkx(links, weights)
         numpy.testing.assert_allclose(self.ranks("edges.txt", "--personalize", "home.txt"), wanted, atol=1e-12)
+        text = self.output_of("pagerank", "edges.txt", "--personalize", "home.txt")
+        self.assertIn("1 without links (their rank goes where jumps lead)", text)
+        self.assert_fails(1, "pagerank", "edges.txt", "--personalize", "home.txt", "--sinks", "refuse",
+                          saying="lets its rank go where jumps lead")
         vector = numpy.array([weights.get(i, 0) for i in range(len(names))]).reshape(-1, 1)
         scipy.io.mmwrite(self.folder / "home.mtx", vector)
         scipy.sparse.save_npz(self.folder / "home.npz", scipy.sparse.csr_matrix(vector))

@@ -11,6 +11,7 @@
 
 #include <nonzero/algorithms/heat.hpp>
 #include <nonzero/core/errors.hpp>
+#include <nonzero/formats/footprint.hpp>
 #include <nonzero/plan/kernels.hpp>
 
 #include "commands.hpp"
@@ -57,10 +58,24 @@ template <class V> struct problem {
   std::vector<V> initial;
 };
 
+/// Said in time: an allocation may succeed all the same, and the system end the program when it is used.
+template <class V> void require_memory(const heat_command& options, const cell_grid& grid) {
+  constexpr int host_vectors = 2, state_vectors = 2;  // at the least, where one step is made
+  const auto vectors =
+      static_cast<std::uint64_t>(host_vectors + (options.solve.on->is_host() ? state_vectors : 0));
+  const std::uint64_t needed = vectors * sizeof(V) * static_cast<std::uint64_t>(grid.cells());
+  const std::uint64_t there = cpu_device()->memory_bytes();
+  if (needed > there)
+    throw error(fmt::format("heat: out of memory: {} cells take {}, and this machine has {}",
+                            grouped(grid.cells()), format_bytes(needed), format_bytes(there)));
+}
+
 template <class V> problem<V> load_problem(const heat_command& options) {
   constexpr index default_side[] = {200, 100, 40};
   if (const auto start = start_named(options.initial)) {
     const cell_grid grid = grid_of(options, options.cells.value_or(default_side[options.dim - 1]));
+    require_grid(grid);
+    require_memory<V>(options, grid);
     return {grid, heat_initial<V>(grid, *start)};
   }
   std::vector<V> initial = read_vector_file<V>(options.initial);

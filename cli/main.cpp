@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
@@ -102,6 +103,8 @@ int run_and_report(int argc, char** argv) {
   } catch (const usage_error& e) {
     return report(wrong_usage, e.what());
   } catch (const std::bad_alloc&) {
+    return report(failed, "out of memory");
+  } catch (const std::length_error&) {  // more than any memory holds
     return report(failed, "out of memory");
   } catch (const std::exception& e) {
     return report(failed, e.what());

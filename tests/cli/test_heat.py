@@ -126,6 +126,9 @@ class Heat(InFolder):
             with self.subTest(words):
                 self.assert_fails(2, "heat", *words, saying=saying)
 
+    def test_more_cells_than_memory_holds_are_refused_in_one_line(self):
+        self.assert_fails(1, "heat", "--dim", "2", "--cells", "1000000", "--steps", "1", saying="heat: out of memory: ")
+
     def test_bad_files_leave_nothing_behind(self):
         before = self.names()
         self.assert_fails(1, "heat", "--initial", "nowhere.mtx", saying="nowhere.mtx")

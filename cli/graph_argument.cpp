@@ -1,6 +1,8 @@
 #include "graph_argument.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -74,6 +76,15 @@ std::vector<double> weights_by_name(const std::string& file, const loaded_graph<
   return out;
 }
 
+template <class V>
+std::vector<double> read_page_weights(const std::string& name, const loaded_graph<V>& graph) {
+  const std::string path = input_path(name);
+  if (is_npz(path)) return vector_of(read_npz<double>(path), name);
+  return is_edge_list(path) ? weights_by_name(name, graph) : read_vector<double>(path);
+}
+
+template <class V> bool is_weight(V value) { return std::isfinite(value) && value >= 0; }
+
 }  // namespace
 
 void graph_argument::add_to(CLI::App& command) {
@@ -115,17 +126,48 @@ template <class V> loaded_graph<V> load_graph(const graph_argument& argument) {
   return out;
 }
 
+template <class V> void require_link_weights(const loaded_graph<V>& graph, const std::string& file) {
+  const std::string_view counted = graph.names.empty() ? " (pages count from 0)" : "";
+  for (index i = 0; i < graph.links.rows; ++i) {
+    double sum = 0;
+    for (offset k = graph.links.row_begin[i]; k < graph.links.row_begin[i + 1]; ++k) {
+      const V weight = graph.links.val[k];
+      if (!is_weight(weight))
+        throw unsupported(
+            fmt::format("{}: the link from page {} to page {}{} has the weight {}: weights must be finite "
+                        "and not negative",
+                        file, graph.name_of(i), graph.name_of(graph.links.col[k]), counted, weight));
+      sum += static_cast<double>(weight);
+    }
+    const V share = static_cast<V>(1 / sum);
+    if (sum != 0 && !(std::isfinite(share) && share > 0))
+      throw unsupported(
+          fmt::format("{}: the weights of page {}{} add up to {}: too much or too little to share rank by",
+                      file, graph.name_of(i), counted, sum));
+  }
+}
+
 template <class V>
 std::vector<double> load_page_weights(const std::string& name, const loaded_graph<V>& graph) {
-  const std::string path = input_path(name);
-  if (is_npz(path)) return vector_of(read_npz<double>(path), name);
-  return is_edge_list(path) ? weights_by_name(name, graph) : read_vector<double>(path);
+  std::vector<double> out = read_page_weights(name, graph);
+  if (out.size() != static_cast<std::size_t>(graph.links.rows))
+    throw shape_error(fmt::format("{}: there must be a weight for each of the {} pages, and there are {}",
+                                  name, graph.links.rows, out.size()));
+  const auto bad = std::find_if_not(out.begin(), out.end(), is_weight<double>);
+  if (bad != out.end())
+    throw unsupported(fmt::format("{}: page {} has the weight {}: weights must be finite and not negative",
+                                  name, graph.name_of(static_cast<index>(bad - out.begin())), *bad));
+  if (!out.empty() && std::all_of(out.begin(), out.end(), [](double weight) { return weight == 0; }))
+    throw unsupported(fmt::format("{}: no page has a weight above 0", name));
+  return out;
 }
 
 template struct loaded_graph<float>;
 template struct loaded_graph<double>;
 template loaded_graph<float> load_graph(const graph_argument&);
 template loaded_graph<double> load_graph(const graph_argument&);
+template void require_link_weights(const loaded_graph<float>&, const std::string&);
+template void require_link_weights(const loaded_graph<double>&, const std::string&);
 template std::vector<double> load_page_weights(const std::string&, const loaded_graph<float>&);
 template std::vector<double> load_page_weights(const std::string&, const loaded_graph<double>&);
 

@@ -152,13 +152,9 @@ double part_done(double change, double tolerance) {
 template <class V> void run_in(command_options& options) {
   const loaded_graph<V> graph = load_graph<V>(options.graph);
   require_links(options, graph);
+  if (options.rank.is_weighted) require_link_weights(graph, options.graph.name);
   std::vector<double> weights;
-  if (!options.personalize.empty()) {
-    weights = load_page_weights(options.personalize, graph);
-    if (weights.size() != static_cast<std::size_t>(graph.links.rows))
-      throw shape_error(fmt::format("{}: there must be a weight for each of the {} pages, and there are {}",
-                                    options.personalize, graph.links.rows, weights.size()));
-  }
+  if (!options.personalize.empty()) weights = load_page_weights(options.personalize, graph);
   options.rank.personalization = weights;
   options.rank.tolerance = options.tolerance.value_or(sizeof(V) == sizeof(float) ? float_tolerance : 1e-9);
   progress_bar bar(fmt::format("ranking {}", options.graph.name));

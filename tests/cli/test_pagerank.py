@@ -149,7 +149,10 @@ class PageRank(InFolderOfGraphs):
         self.assert_fails(1, "pagerank", "long.txt", saying="long.txt:1: there are more words")
         self.assert_fails(1, "pagerank", "weight.txt", saying="'heavy' is no weight")
         self.assert_fails(1, "pagerank", "noise.txt", saying="noise.txt:1: there is a control character")
-        self.assert_fails(1, "pagerank", "negative.txt", "--weighted", saying="the weight -1")
+        self.assert_fails(1, "pagerank", "negative.txt", "--weighted",
+                          saying="negative.txt: the link from page a to page b has the weight -1")
+        self.write("heavy.txt", "a b 1\nb a 1e308\nb c 1e308\n")
+        self.assert_fails(1, "pagerank", "heavy.txt", "--weighted", saying="heavy.txt: the weights of page b add up to inf")
         self.assert_fails(1, "pagerank", "missing.txt", saying="there is no such file")
         self.assert_fails(1, "pagerank", ".", saying="nz: ")
 
@@ -179,6 +182,10 @@ class PageRank(InFolderOfGraphs):
         self.write("far.txt", "mars 1\n")
         self.assert_fails(1, "pagerank", "edges.txt", "--personalize", "far.txt", saying="the graph has no page 'mars'")
         self.assert_fails(1, "pagerank", "lecture.mtx", "--personalize", "home.mtx", saying="each of the 9 pages")
+        self.write("less.txt", "hub 1\nleft -1\n")
+        self.assert_fails(1, "pagerank", "edges.txt", "--personalize", "less.txt", saying="less.txt: page left has the weight -1")
+        self.write("none.txt", "hub 0\n")
+        self.assert_fails(1, "pagerank", "edges.txt", "--personalize", "none.txt", saying="none.txt: no page has a weight above 0")
         self.write("number.txt", "9 1\n")
         self.assert_fails(1, "pagerank", "lecture.mtx", "--personalize", "number.txt", saying="pages are 0 to 8")
 

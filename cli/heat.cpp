@@ -139,6 +139,7 @@ void require_sense(const heat_command& options) {
     throw usage_error("heat: -o - and --json both write to standard output");
   if (!options.plot.empty() && std::filesystem::path(options.plot).extension() != ".png")
     throw usage_error(fmt::format("{}: a plot is written as .png; name it so", options.plot));
+  if (!options.plot.empty()) require_writable(options.plot);
   if (options.every > 0 && options.dim != 1)
     throw usage_error("heat: --every is for --dim 1, whose picture has time in it");
   if (options.time_step == 0) throw usage_error("heat: the time step must be positive, not 0");

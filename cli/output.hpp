@@ -16,6 +16,10 @@ void print_json(const nlohmann::ordered_json& value);
 /// Flushes what was printed, and throws if it could not all be written.
 void finish_output();
 
+/// Throws `nz::error` where a file cannot be written there, as far as can be told before it is: there is no
+/// such folder, it is a folder, or it may not be written. To be called before any work is done.
+void require_writable(const std::string& file);
+
 /// 1234567 as "1,234,567".
 std::string grouped(std::int64_t number);
 /// "1,138 × 1,138".

@@ -207,6 +207,7 @@ void require_sense(const command_options& options) {
     throw usage_error("solve: -o - and --json both write to standard output");
   if (!options.plot.empty() && std::filesystem::path(options.plot).extension() != ".png")
     throw usage_error(fmt::format("{}: a plot is written as .png; name it so", options.plot));
+  if (!options.plot.empty()) require_writable(options.plot);
   if (options.matrix.name == "-" && options.b == "-")
     throw usage_error("solve: only one of the matrix and b can come from standard input");
 }

@@ -10,6 +10,7 @@
 
 #include "failures.hpp"
 #include "matrix_argument.hpp"
+#include "output.hpp"
 
 namespace nz::cli {
 namespace {
@@ -37,9 +38,7 @@ void require_vector_name(const std::string& name) {
   if (name == "-") return;
   if (!ends_in(name, ".mtx") && !ends_in(name, ".npz"))
     throw usage_error(fmt::format("{}: a vector is written as .mtx or .npz; name it so", name));
-  const std::filesystem::path folder = std::filesystem::path(name).parent_path();
-  if (std::error_code ignored; !folder.empty() && !std::filesystem::is_directory(folder, ignored))
-    throw error(fmt::format("{}: there is no folder {}", name, folder.string()));
+  require_writable(name);
 }
 
 template <class V> void write_vector_file(const std::string& name, std::span<const V> x) {

@@ -133,7 +133,12 @@ class Heat(InFolder):
         before = self.names()
         self.assert_fails(1, "heat", "--initial", "nowhere.mtx", saying="nowhere.mtx")
         self.assert_fails(1, "heat", "--initial", "a.mtx", "--plot", "p.png", saying="a.mtx")
-        self.assert_fails(1, "heat", "--cells", "5", "--plot", "nowhere/p.png", saying="nowhere")
+        self.assert_fails(1, "heat", "--cells", "5", "--plot", "nowhere/p.png", saying="there is no folder nowhere")
+        (self.folder / "folder.png").mkdir()
+        self.assert_fails(1, "heat", "--cells", "5", "--plot", "folder.png", saying="folder.png: cannot write: Is a directory")
+        (self.folder / "folder.png").rmdir()
+        # Found out before the numbers that take forever.
+        self.assert_fails(1, "heat", "--steps", "1000000000000", "--plot", "nowhere/p.png", saying="there is no folder nowhere")
         self.assert_fails(1, "heat", "--cells", "5", "-o", "nowhere/q.mtx", saying="nowhere")
         self.assertEqual(self.names(), before)
         self.start_with(1, "nan", 3)

@@ -147,6 +147,10 @@ class Solve(InFolder):
         self.run_nz("solve", "poisson2d:20", "--plot", "residual.png")
         self.assertEqual((self.folder / "residual.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
 
+    def test_finds_out_before_that_a_plot_cannot_be_written(self):
+        words = ["poisson2d:300", "--max-iterations", "1000000000", "--tolerance", "0"]
+        self.assertIn("there is no folder nowhere", self.refuse(*words, "--plot", "nowhere/p.png"))
+
     def test_writes_x_to_standard_output(self):
         lines = self.run_nz("solve", "two.mtx", "--b", "b.mtx", "-o", "-").stdout.decode().splitlines()
         self.assertTrue(lines[0].startswith("%%MatrixMarket matrix array"))

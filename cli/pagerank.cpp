@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -9,8 +8,6 @@
 #include <fmt/format.h>
 
 #include <nonzero/algorithms/pagerank.hpp>
-#include <nonzero/io/matrix_market.hpp>
-#include <nonzero/io/npz.hpp>
 #include <nonzero/plan/kernels.hpp>
 
 #include "commands.hpp"
@@ -21,6 +18,7 @@
 #include "number_option.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "rank_file.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 
@@ -41,27 +39,6 @@ struct command_options {
 
 /// What a float's rounding lets the changes fall to.
 constexpr double float_tolerance = 1e-6;
-
-struct ranked_page {
-  index page;
-  double rank;
-};
-
-/// The pages of highest rank, the highest first; of equal ones, the first first.
-template <class V> std::vector<ranked_page> top_pages(const std::vector<V>& rank, std::int64_t count) {
-  std::vector<index> order(rank.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto shown = std::min(static_cast<std::size_t>(count), order.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(), [&](index a, index b) {
-        const V of_a = rank[static_cast<std::size_t>(a)], of_b = rank[static_cast<std::size_t>(b)];
-        return of_a != of_b ? of_a > of_b : a < b;
-      });
-  std::vector<ranked_page> out;
-  for (std::size_t i = 0; i < shown; ++i)
-    out.push_back({order[i], static_cast<double>(rank[static_cast<std::size_t>(order[i])])});
-  return out;
-}
 
 template <class V> double sum_of(const std::vector<V>& rank) {
   return std::accumulate(rank.begin(), rank.end(), 0.0,
@@ -127,15 +104,6 @@ void print_summary(const command_options& options, const loaded_graph<V>& graph,
   print(fmt::format("\n{}", rows.text()));
 }
 
-/// As a vector, or as a matrix of one column, which is what an .npz of SciPy's sparse matrices can hold.
-template <class V> void write_ranks(const std::string& name, const std::vector<V>& rank) {
-  if (std::filesystem::path(name).extension() != ".npz") return write_vector<V>(output_path(name), rank);
-  csr<V> column{static_cast<index>(rank.size()), 1, array<offset>(rank.size() + 1),
-                array<index>(rank.size(), 0), array<V>(rank.begin(), rank.end())};
-  std::iota(column.row_begin.begin(), column.row_begin.end(), offset{0});
-  write_npz(name, column);
-}
-
 template <class V> void require_links(const command_options& options, const loaded_graph<V>& graph) {
   if (options.rank.sinks != sink_rule::refuse) return;
   if (const auto sink = find_sink(graph.links, options.rank.is_weighted))
@@ -164,7 +132,7 @@ template <class V> void run_in(command_options& options) {
   };
   const pagerank_result<V> found = pagerank(graph.links, options.rank);
   erase_progress();
-  if (!options.out.empty()) write_ranks(options.out, found.rank);
+  if (!options.out.empty()) write_ranks(options.out, graph, found.rank);
   if (options.json)
     print_json(as_json(options, graph, found));
   else if (options.out != "-")
@@ -177,9 +145,7 @@ template <class V> void run_in(command_options& options) {
 }
 
 void require_sense(const command_options& options) {
-  const std::string extension = std::filesystem::path(options.out).extension();
-  if (!options.out.empty() && options.out != "-" && extension != ".mtx" && extension != ".npz")
-    throw usage_error(fmt::format("{}: ranks are written as .mtx or .npz; name it so", options.out));
+  if (!options.out.empty()) require_rank_name(options.out);
   if (options.out == "-" && options.json)
     throw usage_error("pagerank: -o - and --json both write to standard output");
   if (options.graph.name == "-" && (options.personalize == "-" || options.graph.names == "-"))
@@ -257,7 +223,10 @@ void add_pagerank(CLI::App& app) {
       ->type_name("N")
       ->check(number_between(0, 1e9))
       ->capture_default_str();
-  command->add_option("-o,--out", options->out, "Write all ranks there: .mtx or .npz, - for standard output")
+  command
+      ->add_option("-o,--out", options->out,
+                   "Write all ranks there: .mtx or .npz; .txt or .tsv for lines of name, tab and rank, the "
+                   "highest first; - for standard output")
       ->type_name("FILE");
   add_running_options(*command, *options);
   command->add_flag("--json", options->json, "Print JSON");
@@ -271,6 +240,7 @@ Examples:
   nz pagerank web-Google.txt.gz --top 3               an edge list, with its own names
   nz pagerank examples/data/debian-packages.mtx --names examples/data/debian-packages.names
   nz pagerank web.mtx -o rank.mtx                     all ranks
+  nz pagerank web-Google.txt.gz -o rank.tsv           all ranks by name, the highest first
   nz pagerank web.mtx --personalize home.txt          jumps lead to the pages of home.txt
   nz pagerank web.mtx --sinks refuse                  status 1 where a page has no links
   nz pagerank web.mtx --device cuda --json | jq .seconds_per_iteration)");

@@ -119,9 +119,24 @@ class PageRank(InFolderOfGraphs):
         numpy.testing.assert_allclose(column, self.ranks("lecture.mtx"), atol=1e-8)
         text = self.output_of("pagerank", "lecture.mtx", "-o", "-")
         self.assertTrue(text.startswith("%%MatrixMarket matrix array real general\n"))
-        self.assert_fails(2, "pagerank", "lecture.mtx", "-o", "rank.txt", saying=".mtx or .npz")
+        self.assert_fails(2, "pagerank", "lecture.mtx", "-o", "rank.csv", saying=".mtx, .npz, .txt or .tsv")
         self.assert_fails(2, "pagerank", "lecture.mtx", "-o", "-", "--json", saying="standard output")
-        self.assert_fails(1, "pagerank", "lecture.mtx", "-o", "nowhere/rank.mtx", saying="nowhere")
+        self.assert_fails(1, "pagerank", "lecture.mtx", "-o", "nowhere/rank.mtx", saying="there is no folder nowhere")
+        # Found out before the iterations that take forever.
+        self.assert_fails(1, "pagerank", "lecture.mtx", "--tolerance", "0", "--max-iterations", "1000000000000",
+                          "-o", "nowhere/rank.mtx", saying="there is no folder nowhere")
+
+    def test_writes_names_beside_ranks(self):
+        self.run_nz("pagerank", "edges.txt", "-o", "rank.tsv", "--tolerance", "1e-13")
+        lines = [line.split("\t") for line in (self.folder / "rank.tsv").read_text().splitlines()]
+        _, names = self.edges()
+        wanted = dict(zip(names, self.ranks("edges.txt")))
+        self.assertEqual({name: float(rank) for name, rank in lines}, wanted)
+        self.assertEqual([float(rank) for _, rank in lines], sorted(wanted.values(), reverse=True))
+        self.run_nz("pagerank", "lecture.mtx", "-o", "rank.txt")
+        text = (self.folder / "rank.txt").read_text()
+        self.assertRegex(text, r"\A4\t0\.4042\d+\n")
+        self.assertEqual(text.count("\n"), 9)
 
     def test_what_is_not_converged_is_said_and_is_a_failure(self):
         done = self.run_nz("pagerank", "lecture.mtx", "--max-iterations", "5", status=1)

@@ -21,6 +21,15 @@ template <class V> double mean_of(const std::vector<V>& q) {
   return sum / static_cast<double>(q.size());
 }
 
+/// With as many digits as show on which side of epsilon it is.
+std::string norm_text(double norm, double epsilon) {
+  for (int digits = 3; digits < 17; ++digits) {
+    std::string text = fmt::format("{:.{}g}", norm, digits);
+    if (epsilon == 0 || (std::stod(text) < epsilon) == (norm < epsilon)) return text;
+  }
+  return fmt::format("{:.17g}", norm);
+}
+
 /// "0.12 µs".
 std::string duration_text(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.3g} µs", 1e6 * seconds);
@@ -64,13 +73,14 @@ void print_summary(const heat_command& command, const cell_grid& grid, const hea
   const char* const powers[] = {"", "²", "³"};
   print(fmt::format("{}  {}{} cells, {}, {}; {}\n", bold("heat"), side, powers[grid.dim - 1],
                     command.boundary, command.initial, command.precision));
-  print(fmt::format("  {} steps of {:.4g} to t = {:.4g}; ||A q|| = {:.3g}\n", grouped(found.steps),
-                    found.time_step, found.time_step * static_cast<double>(found.steps), found.norm));
+  // Before the first step no norm was found.
+  print(fmt::format("  {} of {:.4g} to t = {:.4g}{}\n", counted(found.steps, "step"), found.time_step,
+                    found.time_step * static_cast<double>(found.steps),
+                    found.steps == 0 ? "" : "; ||A q|| = " + norm_text(found.norm, command.solve.epsilon)));
   const auto [low, high] = std::minmax_element(found.q.begin(), found.q.end());
   print(fmt::format("  q from {:.4g} to {:.4g}, mean {:.4g}\n", *low, *high, mean_of(found.q)));
-  print(fmt::format("  {} on {}, {} step{} per pass, {} per step\n", found.kernel, command.device,
-                    found.steps_per_pass, found.steps_per_pass == 1 ? "" : "s",
-                    duration_text(found.step_seconds)));
+  print(fmt::format("  {} on {}, {} per pass, {} per step\n", found.kernel, command.device,
+                    counted(found.steps_per_pass, "step"), duration_text(found.step_seconds)));
   const int columns = std::clamp(terminal_size(STDOUT_FILENO).columns - 2, 8, 64);
   const int lines = (grid.dim == 1 ? 12 : columns / 2) * (has_colour() ? 2 : 1);
   const bool has_history = grid.dim == 1 && history.last_step() > 0;

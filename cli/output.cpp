@@ -62,6 +62,10 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
+std::string counted(std::int64_t number, std::string_view what) {
+  return fmt::format("{} {}{}", grouped(number), what, number == 1 ? "" : "s");
+}
+
 std::string shape_text(std::int64_t rows, std::int64_t cols) {
   return fmt::format("{} × {}", grouped(rows), grouped(cols));
 }

@@ -22,6 +22,8 @@ void require_writable(const std::string& file);
 
 /// 1234567 as "1,234,567".
 std::string grouped(std::int64_t number);
+/// "1 page", "1,138 pages".
+std::string counted(std::int64_t number, std::string_view what);
 /// "1,138 × 1,138".
 std::string shape_text(std::int64_t rows, std::int64_t cols);
 

@@ -93,8 +93,9 @@ void print_summary(const command_options& options, const loaded_graph<V>& graph,
                    const pagerank_result<V>& found) {
   print(fmt::format("{}  {} pages, {} links; {}; {}\n", bold(options.graph.name), grouped(graph.links.rows),
                     grouped(graph.links.nnz()), sinks_text(options, found.sinks), options.graph.precision));
-  print(fmt::format("  {} iterations, the last changed {:.3g}; ranks add up to {:.7g}\n", found.iterations,
-                    found.error, sum_of(found.rank)));
+  print(fmt::format("  {}{}; ranks add up to {:.7g}\n", counted(found.iterations, "iteration"),
+                    found.iterations == 0 ? "" : fmt::format(", the last changed {:.3g}", found.error),
+                    sum_of(found.rank)));
   print(fmt::format("  {} on {}, {:.3g} ms per iteration\n", found.plan.kernel, name_of(found.plan.kind),
                     1e3 * found.iteration_seconds));
   if (options.top == 0 || found.rank.empty()) return;
@@ -137,6 +138,9 @@ template <class V> void run_in(command_options& options) {
     print_json(as_json(options, graph, found));
   else if (options.out != "-")
     print_summary(options, graph, found);
+  if (!found.is_converged && options.rank.tolerance > 0 && found.iterations == 0)
+    throw failed_run(fmt::format("{}: not converged: no iteration was made; allow some with --max-iterations",
+                                 options.graph.name));
   if (!found.is_converged && options.rank.tolerance > 0)
     throw failed_run(
         fmt::format("{}: not converged: after {} iterations the ranks still change by {:.3g}; allow "

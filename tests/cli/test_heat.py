@@ -1,6 +1,7 @@
 """What a user of nz heat meets. Run as test_cli.py is."""
 
 import math
+import re
 import struct
 import unittest
 
@@ -44,6 +45,14 @@ class Heat(InFolder):
             self.assertAlmostEqual(found["time"], steps / (2 * 31 * 31))
         found = self.json_of("heat", "--cells", "30", "--steps", "1000000", "--epsilon", "1e-3")
         self.assertTrue(found["converged"])
+
+    def test_shows_the_norm_so_that_it_is_seen_to_be_below_epsilon(self):
+        for epsilon in ["1e-4", "0.0123"]:
+            text = self.output_of("heat", "--epsilon", epsilon)
+            self.assertLess(float(re.search(r"\|\|A q\|\| = (\S+)\n", text)[1]), float(epsilon))
+        self.assertNotIn("||A q||", self.output_of("heat", "--steps", "0"))
+        self.assertIsNone(self.json_of("heat", "--steps", "0")["norm"])
+        self.assertIn("  1 step of ", self.output_of("heat", "--steps", "1"))
 
     def test_a_sine_decays_by_its_eigenvalue(self):
         found = self.json_of("heat", "--cells", "20", "--initial", "sine", "--steps", "300")

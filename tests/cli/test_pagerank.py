@@ -144,6 +144,11 @@ class PageRank(InFolderOfGraphs):
         self.assertIn(b"5 iterations", done.stdout)
         self.assertEqual(self.json_of("pagerank", "lecture.mtx", "--max-iterations", "5", "--tolerance", "0")["iterations"], 5)
 
+    def test_none_of_no_iterations_is_said_to_have_changed_anything(self):
+        done = self.run_nz("pagerank", "lecture.mtx", "--max-iterations", "0", status=1)
+        self.assertIn(b"not converged: no iteration was made", done.stderr)
+        self.assertIn(b"\n  0 iterations; ranks add up to 1\n", done.stdout)
+
     def test_an_empty_graph_has_no_ranks(self):
         self.write("empty.mtx", "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n")
         self.write("empty.txt", "# nothing\n")

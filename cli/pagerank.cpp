@@ -91,8 +91,9 @@ std::string sinks_text(const command_options& options, index sinks) {
 template <class V>
 void print_summary(const command_options& options, const loaded_graph<V>& graph,
                    const pagerank_result<V>& found) {
-  print(fmt::format("{}  {} pages, {} links; {}; {}\n", bold(options.graph.name), grouped(graph.links.rows),
-                    grouped(graph.links.nnz()), sinks_text(options, found.sinks), options.graph.precision));
+  print(fmt::format("{}  {}, {}; {}; {}\n", bold(options.graph.name), counted(graph.links.rows, "page"),
+                    counted(graph.links.nnz(), "link"), sinks_text(options, found.sinks),
+                    options.graph.precision));
   print(fmt::format("  {}{}; ranks add up to {:.7g}\n", counted(found.iterations, "iteration"),
                     found.iterations == 0 ? "" : fmt::format(", the last changed {:.3g}", found.error),
                     sum_of(found.rank)));
@@ -143,9 +144,9 @@ template <class V> void run_in(command_options& options) {
                                  options.graph.name));
   if (!found.is_converged && options.rank.tolerance > 0)
     throw failed_run(
-        fmt::format("{}: not converged: after {} iterations the ranks still change by {:.3g}; allow "
+        fmt::format("{}: not converged: after {} the ranks still change by {:.3g}; allow "
                     "more with --max-iterations or a larger --tolerance",
-                    options.graph.name, found.iterations, found.error));
+                    options.graph.name, counted(found.iterations, "iteration"), found.error));
 }
 
 void require_sense(const command_options& options) {

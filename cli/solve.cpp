@@ -95,16 +95,15 @@ template <class V> std::string failure_text(const command_options& options, cons
                          found.iterations + 1);
     case cg_end::stagnated:
       return fmt::format(
-          "not converged: after {} iterations the loop believes in a residual of {:.2e}, but |b - A x| / |b| "
+          "not converged: after {} the loop believes in a residual of {:.2e}, but |b - A x| / |b| "
           "is {:.2e} and falls no more; rounding leaves no better, try {}",
-          found.iterations, found.recursive_residual, found.residual, more_digits);
+          counted(found.iterations, "iteration"), found.recursive_residual, found.residual, more_digits);
     default: {
       const auto best = std::min_element(found.history.begin(), found.history.end());
       return fmt::format(
-          "not converged: |b - A x| / |b| is {:.2e} after {} iterations, the least was {:.2e} after {}; "
-          "allow "
+          "not converged: |b - A x| / |b| is {:.2e} after {}, the least was {:.2e} after {}; allow "
           "more with --max-iterations{}",
-          found.residual, found.iterations, *best, best - found.history.begin(),
+          found.residual, counted(found.iterations, "iteration"), *best, best - found.history.begin(),
           options.solve.by == preconditioner::none ? " or try --preconditioner jacobi" : "");
     }
   }
@@ -112,11 +111,12 @@ template <class V> std::string failure_text(const command_options& options, cons
 
 template <class V>
 void print_summary(const command_options& options, const csr<V>& a, const cg_result<V>& found) {
-  print(fmt::format("{}  {}, {} entries; b {}; {}\n", bold(options.matrix.name), shape_text(a.rows, a.cols),
-                    grouped(a.nnz()), options.b.empty() ? "all ones" : options.b, options.matrix.precision));
-  print(fmt::format("  {} iterations{}{}, |b - A x| / |b| = {:.3g}\n", grouped(found.iterations),
+  print(fmt::format("{}  {}, {}; b {}; {}\n", bold(options.matrix.name), shape_text(a.rows, a.cols),
+                    a.nnz() == 1 ? "1 entry" : fmt::format("{} entries", grouped(a.nnz())),
+                    options.b.empty() ? "all ones" : options.b, options.matrix.precision));
+  print(fmt::format("  {}{}{}, |b - A x| / |b| = {:.3g}\n", counted(found.iterations, "iteration"),
                     options.solve.by == preconditioner::jacobi ? " with the diagonal" : "",
-                    found.restarts > 0 ? fmt::format(" and {} restarts", found.restarts) : "",
+                    found.restarts > 0 ? fmt::format(" and {}", counted(found.restarts, "restart")) : "",
                     found.residual));
   print(fmt::format("  {} on {}, {:.3g} ms per iteration\n",
                     found.plan.kernel.empty() ? "nothing" : found.plan.kernel, name_of(found.plan.kind),

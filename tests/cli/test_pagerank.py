@@ -94,6 +94,11 @@ class PageRank(InFolderOfGraphs):
         piped = self.output_of("pagerank", "-", "--edges", "--top", "1", input=EDGES.encode())
         self.assertIn("  hub\n", piped)
 
+    def test_counts_one_as_one(self):
+        self.write("self.txt", "me me\n")
+        text = self.output_of("pagerank", "self.txt")
+        self.assertRegex(text, r"\Aself.txt  1 page, 1 link; each with links; double\n  1 iteration, ")
+
     def test_names_come_from_a_file(self):
         self.write("names", "".join(f"page {i}\n" for i in range(9)))
         self.assertIn("  page 4\n", self.output_of("pagerank", "lecture.mtx", "--names", "names"))

@@ -82,8 +82,21 @@ ordered_json as_json(const command_options& options, const csr<V>& a, const cg_r
           {"seconds_per_iteration", found.iteration_seconds}};
 }
 
+/// Whether dividing by the diagonal would do more than scale the matrix.
+template <class V> bool has_uneven_diagonal(const csr<V>& a) {
+  std::optional<V> first;
+  for (index i = 0; i < a.rows; ++i)
+    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
+      if (a.col[k] == i && a.val[k] != first.value_or(a.val[k]))
+        return true;
+      else if (a.col[k] == i)
+        first = a.val[k];
+  return false;
+}
+
 /// What to say where there is no answer, or not as good a one as was asked for.
-template <class V> std::string failure_text(const command_options& options, const cg_result<V>& found) {
+template <class V>
+std::string failure_text(const command_options& options, const csr<V>& a, const cg_result<V>& found) {
   const std::string_view more_digits =
       sizeof(V) == sizeof(float) ? "--precision double" : "a larger --tolerance";
   switch (found.end) {
@@ -104,7 +117,9 @@ template <class V> std::string failure_text(const command_options& options, cons
           "not converged: |b - A x| / |b| is {:.2e} after {}, the least was {:.2e} after {}; allow "
           "more with --max-iterations{}",
           found.residual, counted(found.iterations, "iteration"), *best, best - found.history.begin(),
-          options.solve.by == preconditioner::none ? " or try --preconditioner jacobi" : "");
+          options.solve.by == preconditioner::none && has_uneven_diagonal(a)
+              ? " or try --preconditioner jacobi"
+              : "");
     }
   }
 }
@@ -198,7 +213,7 @@ template <class V> void run_in(command_options& options) {
   else if (options.out != "-" && has_answer)
     print_summary(options, a, found);
   if (!found.is_converged())
-    throw failed_run(fmt::format("{}: {}", options.matrix.name, failure_text(options, found)));
+    throw failed_run(fmt::format("{}: {}", options.matrix.name, failure_text(options, a, found)));
 }
 
 void require_sense(const command_options& options) {

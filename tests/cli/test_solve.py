@@ -164,6 +164,10 @@ class Solve(InFolder):
         found = json.loads(done.stdout)
         self.assertEqual((found["converged"], found["end"], found["iterations"]), (False, "most_iterations", 5))
         self.assertRegex(done.stderr.decode(), "^nz: poisson2d:30: not converged: .* after 5 iterations")
+        self.assertNotIn("jacobi", done.stderr.decode())  # its diagonal is 4 everywhere
+        done = self.run_nz("solve", "two.mtx", "--b", "b.mtx", "--max-iterations", "1", status=1)
+        self.assertIn("after 1 iteration, ", done.stderr.decode())
+        self.assertIn("or try --preconditioner jacobi", done.stderr.decode())
         done = self.run_nz("solve", "poisson2d:30", "--precision", "float", "--tolerance", "1e-12", "--json", status=1)
         found = json.loads(done.stdout)
         self.assertEqual(found["end"], "stagnated")

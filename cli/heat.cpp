@@ -18,6 +18,7 @@
 #include "device_option.hpp"
 #include "failures.hpp"
 #include "heat_report.hpp"
+#include "kernel_option.hpp"
 #include "matrix_argument.hpp"
 #include "number_option.hpp"
 #include "output.hpp"
@@ -157,11 +158,8 @@ void run(heat_command& options) {
   if (options.steps) options.solve.max_steps = *options.steps;
   options.solve.time_step = options.time_step.value_or(0);  // to the library 0 is the largest
   options.solve.on = find_device(options.device);
-  try {
-    if (!options.solve.kernel.empty()) find_kernel(options.solve.kernel, options.solve.on->kind());
-  } catch (const unsupported& e) {
-    throw usage_error(e.what());
-  }
+  if (!options.solve.kernel.empty())
+    require_kernel(options.solve.kernel, options.solve.on->kind(), options.method == "fused");
   with_precision(options.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
 

@@ -14,6 +14,7 @@
 #include "device_option.hpp"
 #include "failures.hpp"
 #include "graph_argument.hpp"
+#include "kernel_option.hpp"
 #include "matrix_argument.hpp"
 #include "number_option.hpp"
 #include "output.hpp"
@@ -165,12 +166,8 @@ void run(command_options& options) {
                                                    : sink_rule::redistribute;
   options.rank.method = options.method == "cusparse" ? pagerank_method::cusparse : pagerank_method::fused;
   options.rank.plan.on = find_device(options.device);
-  try {
-    if (!options.rank.plan.kernel.empty())
-      find_kernel(options.rank.plan.kernel, options.rank.plan.on->kind());
-  } catch (const unsupported& e) {
-    throw usage_error(e.what());
-  }
+  if (!options.rank.plan.kernel.empty())
+    require_kernel(options.rank.plan.kernel, options.rank.plan.on->kind(), options.method == "fused");
   with_precision(options.graph.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
 

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "device_option.hpp"
 #include "failures.hpp"
+#include "kernel_option.hpp"
 #include "matrix_argument.hpp"
 #include "number_option.hpp"
 #include "output.hpp"
@@ -94,11 +95,7 @@ void run(command_options& options) {
   options.plan.may_reorder = !options.no_reorder;
   options.plan.may_borrow = true;
   options.plan.on = find_device(options.device);
-  try {
-    if (!options.plan.kernel.empty()) find_kernel(options.plan.kernel, options.plan.on->kind());
-  } catch (const unsupported& e) {
-    throw usage_error(e.what());
-  }
+  if (!options.plan.kernel.empty()) require_kernel(options.plan.kernel, options.plan.on->kind());
   with_precision(options.matrix.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
 

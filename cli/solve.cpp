@@ -18,6 +18,7 @@
 #include "commands.hpp"
 #include "device_option.hpp"
 #include "failures.hpp"
+#include "kernel_option.hpp"
 #include "matrix_argument.hpp"
 #include "number_option.hpp"
 #include "output.hpp"
@@ -232,12 +233,9 @@ void run(command_options& options) {
   options.solve.by = options.preconditioner == "jacobi" ? preconditioner::jacobi : preconditioner::none;
   options.solve.method = options.method == "blas" ? cg_method::blas : cg_method::fused;
   options.solve.plan.on = find_device(options.device);
-  try {
-    if (!options.solve.plan.kernel.empty())
-      find_kernel(options.solve.plan.kernel, options.solve.plan.on->kind());
-  } catch (const unsupported& e) {
-    throw usage_error(e.what());
-  }
+  if (!options.solve.plan.kernel.empty())
+    require_kernel(options.solve.plan.kernel, options.solve.plan.on->kind(),
+                   options.method == "cg" || options.solve.plan.on->is_host());
   with_precision(options.matrix.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
 

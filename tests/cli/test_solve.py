@@ -188,6 +188,13 @@ class Solve(InFolder):
         self.assertIn("long.mtx: b must have 2 entries", self.refuse("two.mtx", "--b", "long.mtx"))
         self.assertIn("nowhere", self.refuse("two.mtx", "-o", "nowhere/x.mtx"))
 
+    def test_names_kernels_to_be_had_instead_of_one_that_is_not_repeatable(self):
+        kernel = next(k for k in self.kernels_here() if k["runs_on"] == "emulator" and not k["repeatable"])["name"]
+        for words in (["solve", "two.mtx"], ["pagerank", "two.mtx"], ["plan", "two.mtx"], ["heat"]):
+            said = self.assert_fails(2, *words, "--device", "emulator", "--kernel", kernel, saying="same bits every time")
+            self.assertIn("csr_merge", said)
+            self.assertNotIn(kernel + ",", said)
+
     def test_refuses_wrong_usage(self):
         for words in (["two.mtx", "-o", "x.txt"], ["two.mtx", "--plot", "x.jpg"], ["two.mtx", "--tolerance", "-1"],
                       ["two.mtx", "--preconditioner", "ilu"], ["two.mtx", "--kernel", "none_such"], ["-", "--b", "-"],

@@ -79,6 +79,9 @@ template <class V> problem<V> load_problem(const heat_command& options) {
     require_memory<V>(options, grid);
     return {grid, heat_initial<V>(grid, *start)};
   }
+  if (std::error_code ignored; options.initial != "-" && !std::filesystem::exists(options.initial, ignored))
+    throw error(
+        fmt::format("{}: there is no such file; give one, or hot-centre, step, sine", options.initial));
   std::vector<V> initial = read_vector_file<V>(options.initial);
   const auto bad = std::find_if(initial.begin(), initial.end(), [](V v) { return !std::isfinite(v); });
   if (bad != initial.end())

@@ -140,7 +140,9 @@ void add_in_lists(const entry_list<V>& all, const std::vector<index>& place, ass
 }  // namespace
 
 template <class V> edge_list<V> parse_edge_list(std::string_view text, std::string_view file) {
-  word_lines lines(text, file, 3, "a line of an edge list is two names, and a weight if any");
+  word_lines lines(
+      text, file, 3,
+      "a line of an edge list is two names, and a weight if any; separate them by blanks or tabs");
   name_table table;
   entry_list<V> entries;
   while (lines.next()) {

@@ -140,7 +140,8 @@ class Heat(InFolder):
 
     def test_bad_files_leave_nothing_behind(self):
         before = self.names()
-        self.assert_fails(1, "heat", "--initial", "nowhere.mtx", saying="nowhere.mtx")
+        self.assert_fails(1, "heat", "--initial", "nowhere.mtx", saying="nowhere.mtx: there is no such file")
+        self.assert_fails(1, "heat", "--initial", "hot-center", saying="hot-center: there is no such file; give one, or hot-centre, step, sine")
         self.assert_fails(1, "heat", "--initial", "a.mtx", "--plot", "p.png", saying="a.mtx")
         self.assert_fails(1, "heat", "--cells", "5", "--plot", "nowhere/p.png", saying="there is no folder nowhere")
         (self.folder / "folder.png").mkdir()

@@ -171,6 +171,8 @@ class PageRank(InFolderOfGraphs):
         (self.folder / "noise.txt").write_bytes(bytes(range(256)))
         self.assert_fails(1, "pagerank", "wide.mtx", saying="wide.mtx: a graph has as many rows as columns")
         self.assert_fails(1, "pagerank", "one.txt", saying="one.txt:2: there is one word")
+        self.write("commas.csv", "a,b\n")
+        self.assert_fails(1, "pagerank", "commas.csv", saying="separate them by blanks or tabs")
         self.assert_fails(1, "pagerank", "long.txt", saying="long.txt:1: there are more words")
         self.assert_fails(1, "pagerank", "weight.txt", saying="'heavy' is no weight")
         self.assert_fails(1, "pagerank", "noise.txt", saying="noise.txt:1: there is a control character")

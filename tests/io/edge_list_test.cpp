@@ -58,8 +58,10 @@ TEST(EdgeList, OfNoLinksIsAnEmptyGraph) {
 }
 
 TEST(EdgeList, SaysWhichLineIsWrongAndHow) {
-  EXPECT_EQ(refusal("a b\n#\na\n"),
-            "web.txt:3: there is one word; a line of an edge list is two names, and a weight if any");
+  EXPECT_EQ(
+      refusal("a b\n#\na\n"),
+      "web.txt:3: there is one word; a line of an edge list is two names, and a weight if any; separate "
+      "them by blanks or tabs");
   EXPECT_NE(refusal("a b 1 2\n").find("web.txt:1: there are more words"), std::string::npos);
   EXPECT_NE(refusal("a b x\n").find("web.txt:1: 'x' is no weight"), std::string::npos);
   EXPECT_NE(refusal("a b 1x\n").find("'1x' is no weight"), std::string::npos);

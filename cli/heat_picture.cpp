@@ -72,7 +72,11 @@ template <class V> small_field shrink(std::span<const V> q, const cell_grid& gri
 
 template <class V>
 std::int64_t heat_history::add(std::int64_t steps, std::span<const V> q, const cell_grid& grid) {
-  if (steps % every_ != 0) return steps + 1;  // the last
+  if (steps % every_ != 0) {  // the last
+    last_ = shrink(q, grid, history_columns, 1).value;
+    last_at_ = steps;
+    return steps + 1;
+  }
   kept_.push_back(shrink(q, grid, history_columns, 1).value);
   if (kept_.size() > most_rows) {
     for (std::size_t i = 1; 2 * i < kept_.size(); ++i) kept_[i] = std::move(kept_[2 * i]);
@@ -82,12 +86,27 @@ std::int64_t heat_history::add(std::int64_t steps, std::span<const V> q, const c
   return (steps / every_ + 1) * every_;
 }
 
+std::int64_t heat_history::last_step() const {
+  return last_.empty() ? every_ * (static_cast<std::int64_t>(kept_.size()) - 1) : last_at_;
+}
+
 small_field heat_history::field() const {
   small_field out;
-  out.rows = static_cast<int>(kept_.size());
+  out.rows = static_cast<int>(last_.empty() ? kept_.size() : most_rows);
   out.columns = kept_.empty() ? 0 : static_cast<int>(kept_[0].size());
-  for (const auto& row : kept_) out.value.insert(out.value.end(), row.begin(), row.end());
+  for (int r = 0; r < out.rows; ++r) {
+    const auto& row = last_.empty() ? kept_[static_cast<std::size_t>(r)]
+                                    : nearest(static_cast<double>(last_at_) * r / (out.rows - 1));
+    out.value.insert(out.value.end(), row.begin(), row.end());
+  }
   return out;
+}
+
+const std::vector<double>& heat_history::nearest(double step) const {
+  const auto row =
+      std::min(static_cast<std::size_t>(std::llround(step / static_cast<double>(every_))), kept_.size() - 1);
+  const double off = std::abs(step - static_cast<double>(every_) * static_cast<double>(row));
+  return static_cast<double>(last_at_) - step < off ? last_ : kept_[row];
 }
 
 std::string draw_heat(const small_field& field, bool with_colour) {

@@ -32,13 +32,18 @@ class heat_history {
   explicit heat_history(std::int64_t every) : every_(every > 0 ? every : 1) {}
   /// Adds a row where it is due, or the last, and returns when the next is.
   template <class V> std::int64_t add(std::int64_t steps, std::span<const V> q, const cell_grid& grid);
-  /// From the first step up to the last that is a multiple of those between rows.
+  /// From the first step up to the last, evenly in time. Where the last was no multiple of the steps between
+  /// rows, more rows than were kept: each is the one nearest in time.
   small_field field() const;
-  std::int64_t last_step() const { return every_ * (static_cast<std::int64_t>(kept_.size()) - 1); }
+  std::int64_t last_step() const;
 
  private:
+  const std::vector<double>& nearest(double step) const;
+
   std::int64_t every_;
   std::vector<std::vector<double>> kept_;
+  std::vector<double> last_;  // empty where it is kept as any other
+  std::int64_t last_at_ = 0;
 };
 
 /// In characters, framed; each line ends with a newline. Two rows to a line where there is colour, else one,

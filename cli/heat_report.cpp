@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -34,6 +36,18 @@ std::string norm_text(double norm, double epsilon) {
 std::string duration_text(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.3g} µs", 1e6 * seconds);
   return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.3g} s", seconds);
+}
+
+/// Where no step was made there is no time to draw it over.
+void write_profile(const heat_command& command, const cell_grid& grid, const small_field& row) {
+  const double low = row.lowest(), high = row.highest(), rim = 0.05 * (high > low ? high - low : 1.0);
+  std::vector<double> x;
+  for (int c = 0; c < row.columns; ++c) x.push_back((c + 0.5) / row.columns);
+  write_chart(command.plot, line_chart{.title = fmt::format("Heat on a line: {}, {}, t = 0",
+                                                            counted(grid.side, "cell"), command.boundary),
+                                       .x = {.label = "x"},
+                                       .y = {.label = "temperature", .low = low - rim, .high = high + rim},
+                                       .lines = {{.name = "", .x = std::move(x), .y = row.value}}});
 }
 
 }  // namespace
@@ -98,14 +112,15 @@ template <class V>
 void write_plot(const heat_command& command, const cell_grid& grid, const heat_result<V>& found,
                 const heat_history& history) {
   const bool is_line = grid.dim == 1;
+  if (is_line && found.steps == 0) return write_profile(command, grid, history.field());
   const small_field field =
       is_line ? history.field()
               : shrink<V>(std::span<const V>(found.q), grid, picture_pixels, picture_pixels);
   const double end = found.time_step * static_cast<double>(found.steps);
   const std::string where =
-      fmt::format("{} cells{}, {}", grouped(grid.side), is_line ? "" : " a side", command.boundary);
+      fmt::format("{}{}, {}", counted(grid.side, "cell"), is_line ? "" : " a side", command.boundary);
   const field_chart chart{
-      .title = is_line ? fmt::format("Heat on a line: {}, {} steps", where, grouped(found.steps))
+      .title = is_line ? fmt::format("Heat on a line: {}, {}", where, counted(found.steps, "step"))
                        : fmt::format("Heat {}: {}, t = {:.4g}",
                                      grid.dim == 2 ? "in a square" : "in the middle of a cube", where, end),
       .x = {.label = "x"},

@@ -30,10 +30,28 @@ TEST(HeatHistory, KeepsARowForEverySoManySteps) {
     const std::vector<double> q{1.0 * row, -1.0 * row};
     next = history.add<double>(next, q, grid);
   }
-  const std::vector<double> last{9, 9};
-  history.add<double>(33, last, grid);  // the end, between two rows
   EXPECT_EQ(history.last_step(), 30);
   EXPECT_EQ(history.field().value, (std::vector<double>{0, 0, 1, -1, 2, -2, 3, -3}));
+}
+
+TEST(HeatHistory, EndsWithTheLastStepAlsoBetweenTwoRows) {
+  nz::cli::heat_history history(10);
+  const cell_grid grid{1, 1, grid_edge::zero};
+  for (const int step : {0, 10, 20, 25}) {
+    const std::vector<double> q{1.0 * step};
+    history.add<double>(step, q, grid);
+  }
+  EXPECT_EQ(history.last_step(), 25);
+  const small_field field = history.field();
+  // Each row has the share of the time in which it is nearest: 5, 10, 7.5 and 2.5 of 25.
+  const auto share = [&](double value) {
+    return static_cast<double>(std::count(field.value.begin(), field.value.end(), value)) / field.rows;
+  };
+  EXPECT_NEAR(share(0), 0.2, 0.01);
+  EXPECT_NEAR(share(10), 0.4, 0.01);
+  EXPECT_NEAR(share(20), 0.3, 0.01);
+  EXPECT_NEAR(share(25), 0.1, 0.01);
+  EXPECT_EQ(field.value.back(), 25);
 }
 
 TEST(HeatHistory, ThinsOutWhatIsTooMuch) {

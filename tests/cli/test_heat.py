@@ -108,6 +108,12 @@ class Heat(InFolder):
         self.output_of("heat", "--cells", "10", "--steps", "50", "--every", "10", "--plot", "rows.png", "--json")
         self.assertNotEqual((self.folder / "rows.png").read_bytes(), (self.folder / "line.png").read_bytes())
 
+    def test_draws_a_profile_where_no_step_was_made(self):
+        self.output_of("heat", "--cells", "10", "--steps", "0", "--plot", "start.png")
+        self.output_of("heat", "--cells", "10", "--steps", "1", "--plot", "later.png")
+        self.assertGreater(min(self.png_size("start.png")), 400)
+        self.assertNotEqual((self.folder / "start.png").read_bytes(), (self.folder / "later.png").read_bytes())
+
     def test_refuses_what_is_not_stable_with_the_bound(self):
         bound = 1 / (2 * 10 * 10)
         message = self.assert_fails(2, "heat", "--cells", "9", "--dt", "0.006", saying="not stable")

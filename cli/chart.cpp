@@ -11,8 +11,9 @@
 namespace nz::cli {
 namespace {
 
-constexpr double width = 960, height = 600;
-constexpr rgb ink = {40, 44, 52}, grid_grey = {226, 229, 235}, frame_grey = {150, 156, 166};
+constexpr double width = 960, height = 600, dot_radius = 4.5;
+constexpr rgb paper = {255, 255, 255}, ink = {40, 44, 52}, grid_grey = {226, 229, 235},
+              frame_grey = {150, 156, 166};
 constexpr rgb heat_ramp[] = {{10, 8, 30},    {62, 18, 100},  {142, 32, 104}, {208, 60, 72},
                              {243, 118, 40}, {252, 190, 70}, {255, 248, 205}};
 constexpr rgb line_colours[] = {{38, 98, 186}, {214, 88, 30}, {32, 140, 96}, {150, 70, 170}};
@@ -60,25 +61,47 @@ void draw_ticks_beside(canvas& on, const box& inside, const chart_axis& axis, bo
                  inside.top + inside.height / 2, 15, ink);
 }
 
+rgb colour_of(std::size_t number) { return line_colours[number % std::size(line_colours)]; }
+
+canvas::point place_of(const line_chart& chart, const box& inside, double x, double y) {
+  return {inside.left + place_of(chart.x, x) * inside.width,
+          inside.top + (1 - place_of(chart.y, y)) * inside.height};
+}
+
 void draw_lines(canvas& on, const box& inside, const line_chart& chart) {
+  constexpr double pixel = 0.5;
   for (std::size_t l = 0; l < chart.lines.size(); ++l) {
     const chart_line& line = chart.lines[l];
     std::vector<canvas::point> points;
     for (std::size_t i = 0; i < std::min(line.x.size(), line.y.size()); ++i)
-      points.push_back({inside.left + place_of(chart.x, line.x[i]) * inside.width,
-                        inside.top + (1 - place_of(chart.y, line.y[i])) * inside.height});
-    on.path(points, inside, line_colours[l % std::size(line_colours)]);
+      points.push_back(place_of(chart, inside, line.x[i], line.y[i]));
+    on.path(thin_out(points, pixel), inside, colour_of(l));
   }
+  for (std::size_t d = 0; d < chart.dots.size(); ++d)
+    on.dot(place_of(chart, inside, chart.dots[d].x, chart.dots[d].y), dot_radius,
+           colour_of(chart.lines.size() + d));
 }
 
 void draw_legend(canvas& on, const box& inside, const line_chart& chart) {
+  constexpr double size = 13, line_height = 20, sample = 26, gap = 8;
+  std::vector<std::string> names;  // of the lines, then of the dots
+  for (const chart_line& line : chart.lines) names.push_back(line.name);
+  for (const chart_dot& dot : chart.dots) names.push_back(dot.name);
+  double widest = 0, lines = 0;
+  for (const std::string& name : names)
+    if (!name.empty()) widest = std::max(widest, on.text_width(name, size)), ++lines;
+  if (lines == 0) return;
+  const double right = inside.left + inside.width - 14, wide = widest + gap + sample;
+  on.fill({right - wide - gap, inside.top + 8, wide + 2 * gap, line_height * lines + 8}, paper);
   double y = inside.top + 22;
-  for (std::size_t l = 0; l < chart.lines.size(); ++l) {
-    if (chart.lines[l].name.empty()) continue;
-    const double right = inside.left + inside.width - 14;
-    const double text = on.text(chart.lines[l].name, right, y + 4.5, 13, ink, canvas::align::right);
-    on.line(right - text - 34, y, right - text - 8, y, line_colours[l % std::size(line_colours)], 2.2);
-    y += 20;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) continue;
+    const double end = right - on.text(names[i], right, y + 4.5, size, ink, canvas::align::right) - gap;
+    if (i < chart.lines.size())
+      on.line(end - sample, y, end, y, colour_of(i), 2.2);
+    else
+      on.dot({end - sample / 2, y}, dot_radius, colour_of(i));
+    y += line_height;
   }
 }
 
@@ -121,6 +144,7 @@ std::vector<double> ticks_of(const chart_axis& axis, int most) {
       step = factor * power;
       break;
     }
+  if (axis.is_whole) step = std::max(step, 1.0);
   // Multiples of the step, not sums of it, which would drift off round numbers.
   const double first = std::ceil(axis.low / step - 1e-9), last = std::floor(axis.high / step + 1e-9);
   for (double k = first; k <= last; ++k) out.push_back(k * step + 0.0);

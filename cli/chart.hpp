@@ -10,7 +10,8 @@ namespace nz::cli {
 struct chart_axis {
   std::string label;
   double low = 0, high = 1;
-  bool is_log = false;  // low and high are then positive
+  bool is_log = false;    // low and high are then positive
+  bool is_whole = false;  // between two whole numbers there is no tick
 };
 
 /// Round numbers from low to high, few enough to be read: 1, 2 or 5 times a power of ten apart; powers of ten
@@ -26,10 +27,17 @@ struct chart_line {
   std::vector<double> x, y;
 };
 
+/// One pair of numbers, as a dot.
+struct chart_dot {
+  std::string name;  // as a line's
+  double x = 0, y = 0;
+};
+
 struct line_chart {
   std::string title;
   chart_axis x, y;
   std::vector<chart_line> lines;
+  std::vector<chart_dot> dots = {};
 };
 
 /// Numbers over a plane, as colours from colour.low to colour.high.

@@ -1,7 +1,7 @@
 #include "chart_canvas.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include <cairo.h>
 #include <fmt/format.h>
@@ -13,6 +13,7 @@ namespace nz::cli {
 namespace {
 
 constexpr double scale = 2;  // pixels for a unit, so that text is sharp
+constexpr double quarter_turn = 1.5707963267948966;
 
 struct release {
   void operator()(cairo_t* p) const { cairo_destroy(p); }
@@ -94,6 +95,26 @@ void canvas::outline(const box& around, rgb colour) {
   cairo_stroke(pen);
 }
 
+void canvas::fill(const box& all_of, rgb colour) {
+  cairo_t* pen = parts_->pen.get();
+  use(pen, colour);
+  cairo_rectangle(pen, all_of.left, all_of.top, all_of.width, all_of.height);
+  cairo_fill(pen);
+}
+
+void canvas::dot(point centre, double radius, rgb colour) {
+  cairo_t* pen = parts_->pen.get();
+  use(pen, colour);
+  cairo_new_sub_path(pen);
+  cairo_arc(pen, centre.x, centre.y, radius, 0, 4 * quarter_turn);
+  cairo_fill(pen);
+}
+
+double canvas::text_width(const std::string& words, double size) {
+  use_font(parts_->pen.get(), size);
+  return width_of(parts_->pen.get(), words);
+}
+
 double canvas::text(const std::string& words, double x, double y, double size, rgb colour, align at) {
   cairo_t* pen = parts_->pen.get();
   use_font(pen, size);
@@ -106,7 +127,6 @@ double canvas::text(const std::string& words, double x, double y, double size, r
 
 void canvas::upward_text(const std::string& words, double x, double y, double size, rgb colour) {
   cairo_t* pen = parts_->pen.get();
-  constexpr double quarter_turn = 1.5707963267948966;
   cairo_save(pen);
   cairo_translate(pen, x, y);
   cairo_rotate(pen, -quarter_turn);
@@ -150,6 +170,24 @@ void canvas::write(const std::string& path) {
   output_file file(path);
   file.write(bytes.data(), bytes.size());
   file.commit();
+}
+
+std::vector<canvas::point> thin_out(std::span<const canvas::point> points, double column) {
+  const auto is_finite = [](const canvas::point& p) { return std::isfinite(p.x) && std::isfinite(p.y); };
+  const auto lower = [](const canvas::point& a, const canvas::point& b) { return a.y < b.y; };
+  std::vector<canvas::point> out;
+  for (auto begin = points.begin(); begin != points.end();) {
+    const double place = std::floor(begin->x / column);
+    const auto end = std::find_if_not(begin + 1, points.end(), [&](const canvas::point& p) {
+      return is_finite(*begin) && is_finite(p) && std::floor(p.x / column) == place;
+    });
+    auto [low, high] = std::minmax_element(begin, end, lower);
+    if (high < low) std::swap(low, high);  // in the order of the path
+    for (auto at = begin; at != end; ++at)
+      if (at == begin || at == low || at == high || at == end - 1) out.push_back(*at);
+    begin = end;
+  }
+  return out;
 }
 
 }  // namespace nz::cli

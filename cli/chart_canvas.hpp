@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "png.hpp"
 
@@ -29,8 +30,11 @@ class canvas {
   /// Through the points, as far as it is inside. Points that are not finite are gaps.
   void path(std::span<const point> points, const box& inside, rgb colour);
   void outline(const box& around, rgb colour);
+  void fill(const box& all_of, rgb colour);
+  void dot(point centre, double radius, rgb colour);
   /// Its baseline at y; returns how wide it is.
   double text(const std::string& words, double x, double y, double size, rgb colour, align at);
+  double text_width(const std::string& words, double size);
   /// Turned to read upwards, centred at (x, y).
   void upward_text(const std::string& words, double x, double y, double size, rgb colour);
   /// Stretched to fill the box. Pixels that are smaller in it are averaged, those that are larger stay
@@ -43,5 +47,9 @@ class canvas {
   struct parts;
   std::unique_ptr<parts> parts_;
 };
+
+/// Fewer points of a path that looks the same: of those in a column so wide the first, the lowest, the
+/// highest and the last. Points that are not finite stay.
+std::vector<canvas::point> thin_out(std::span<const canvas::point> points, double column);
 
 }  // namespace nz::cli

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +13,6 @@
 #include <nonzero/algorithms/cg.hpp>
 #include <nonzero/plan/kernels.hpp>
 
-#include "chart.hpp"
 #include "commands.hpp"
 #include "device_option.hpp"
 #include "failures.hpp"
@@ -23,6 +21,7 @@
 #include "number_option.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "residual_plot.hpp"
 #include "terminal.hpp"
 #include "vector_file.hpp"
 
@@ -141,28 +140,10 @@ void print_summary(const command_options& options, const csr<V>& a, const cg_res
   print(fmt::format("  x = {:.6g}{}\n", fmt::join(first, "  "), found.x.size() > entries_shown ? "  …" : ""));
 }
 
-template <class V> void write_plot(const command_options& options, const cg_result<V>& found) {
-  const std::vector<double>& history = found.history;
-  std::vector<double> iteration(history.size());
-  std::iota(iteration.begin(), iteration.end(), 0.0);
-  double low = options.solve.tolerance > 0 ? options.solve.tolerance : std::numeric_limits<double>::max();
-  double high = 1;
-  for (const double residual : history) {
-    if (!(residual > 0) || !std::isfinite(residual)) continue;
-    low = std::min(low, residual);
-    high = std::max(high, residual);
-  }
-  const double last = std::max(1.0, iteration.back());
-  line_chart chart{
-      .title = fmt::format("{}, conjugate gradients{}", options.matrix.name,
-                           options.solve.by == preconditioner::jacobi ? " with the diagonal" : ""),
-      .x = {.label = "iteration", .low = 0, .high = last},
-      .y = {.label = "|r| / |b|", .low = std::min(low, high) / 2, .high = high * 2, .is_log = true},
-      .lines = {{.name = "residual", .x = iteration, .y = history}}};
-  if (options.solve.tolerance > 0)
-    chart.lines.push_back(
-        {.name = "tolerance", .x = {0, last}, .y = {options.solve.tolerance, options.solve.tolerance}});
-  write_chart(options.plot, chart);
+std::string plot_title(const command_options& options) {
+  return fmt::format("{}, conjugate gradients{}",
+                     std::filesystem::path(options.matrix.name).filename().string(),
+                     options.solve.by == preconditioner::jacobi ? " with the diagonal" : "");
 }
 
 /// What of the way is gone from 1 to the tolerance, or to the last iteration: the residual may grow at first.
@@ -207,7 +188,8 @@ template <class V> void run_in(command_options& options) {
     return conjugate_gradients<V>(a, b, options.solve);
   });
   const bool has_answer = found.end != cg_end::not_positive_definite && found.end != cg_end::not_finite;
-  if (!options.plot.empty()) write_plot(options, found);
+  if (!options.plot.empty())
+    write_residual_plot(options.plot, plot_title(options), options.solve.tolerance, found);
   if (!options.out.empty() && has_answer) write_vector_file<V>(options.out, found.x);
   if (options.json)
     print_json(as_json(options, a, found));

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <cli/chart.hpp>
+#include <cli/chart_canvas.hpp>
 #include <gtest/gtest.h>
 #include <png.h>
 #include <unistd.h>
@@ -52,6 +53,12 @@ TEST(ChartTicks, AreRoundAndInsideTheAxis) {
   EXPECT_EQ(nz::cli::tick_label(-0.0), "0");
 }
 
+TEST(ChartTicks, AreWholeWhereOnlyWholeNumbersMakeSense) {
+  EXPECT_EQ(nz::cli::ticks_of({"", 0, 3, false, true}, 8), (std::vector<double>{0, 1, 2, 3}));
+  EXPECT_EQ(nz::cli::ticks_of({"", 0, 1, false, true}, 8), (std::vector<double>{0, 1}));
+  EXPECT_EQ(nz::cli::ticks_of({"", 0, 40, false, true}, 4), (std::vector<double>{0, 10, 20, 30, 40}));
+}
+
 TEST(ChartTicks, ArePowersOfTenOnALogarithmicAxis) {
   EXPECT_EQ(nz::cli::ticks_of({"", 0.002, 300, true}, 8), (std::vector<double>{0.01, 0.1, 1, 10, 100}));
   EXPECT_LE(nz::cli::ticks_of({"", 1e-16, 1, true}, 6).size(), 6U);
@@ -87,6 +94,53 @@ TEST(Charts, ShowLinesAndLeaveGapsWhereThereIsNoNumber) {
   EXPECT_GT(with_gap, whole / 3);
   EXPECT_LT(with_gap, whole * 2 / 3);
   EXPECT_EQ(blue_with({0, 0, 0, 0, 0}), 0);  // no logarithm
+}
+
+TEST(Charts, KeepTheirLegendReadableAboveACurve) {
+  const folder in;
+  const std::string path = in.path / "a.png";
+  // A curve that fills all of the chart leaves the legend's paper white.
+  nz::cli::line_chart chart{.title = "t",
+                            .x = {"x", 0, 20'000},
+                            .y = {"y", 0, 1},
+                            .lines = {{"", {}, {}}},
+                            .dots = {{"a dot", 10'000, 0.5}}};
+  for (int i = 0; i <= 20'000; ++i) {
+    chart.lines[0].x.push_back(i);
+    chart.lines[0].y.push_back(i % 2);
+  }
+  const auto whites_inside = [&] {
+    nz::cli::write_chart(path, chart);
+    const nz::cli::image found = read_png(path);
+    nz::cli::image inside(300, 60, {});
+    for (int y = 0; y < inside.height; ++y)
+      for (int x = 0; x < inside.width; ++x)
+        inside.pixels[static_cast<std::size_t>(y * inside.width + x)] = found.pixels[static_cast<std::size_t>(
+            (2 * 56 + 10 + y) * found.width + 2 * (960 - 40) - 10 - 300 + x)];
+    return count(inside, {255, 255, 255});
+  };
+  EXPECT_GT(whites_inside(), 2000);
+  EXPECT_GT(count(read_png(path), {214, 88, 30}), 150);  // the dot, and the one in the legend
+  chart.dots[0].name = "";
+  EXPECT_LT(whites_inside(), 200);
+}
+
+TEST(Charts, AreDrawnFromTheExtremesOfEachColumn) {
+  using point = nz::cli::canvas::point;
+  const double gap = std::nan("");
+  std::vector<point> points;
+  for (int i = 0; i < 1000; ++i) points.push_back({i / 500.0, i % 10 == 3 ? -1.0 * i : 1.0 * i});
+  points.push_back({2.5, gap});
+  points.push_back({2.6, 7});
+  const std::vector<point> few = nz::cli::thin_out(points, 1);
+  std::vector<double> heights;
+  for (const point& p : few) heights.push_back(p.y);
+  ASSERT_EQ(heights.size(), 8U);
+  EXPECT_TRUE(std::isnan(heights[6]));
+  heights[6] = 0;
+  EXPECT_EQ(heights, (std::vector<double>{0, -493, 499, 500, -993, 999, 0, 7}));
+  const std::vector<point> sparse{{0, 1}, {1, 3}, {2, 2}};
+  EXPECT_EQ(nz::cli::thin_out(sparse, 1).size(), 3U);
 }
 
 TEST(Charts, ShowAFieldTheRightWayUp) {

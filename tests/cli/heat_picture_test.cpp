@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <cli/heat_picture.hpp>
 #include <gtest/gtest.h>
 

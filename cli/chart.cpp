@@ -92,7 +92,9 @@ void draw_legend(canvas& on, const box& inside, const line_chart& chart) {
     if (!name.empty()) widest = std::max(widest, on.text_width(name, size)), ++lines;
   if (lines == 0) return;
   const double right = inside.left + inside.width - 14, wide = widest + gap + sample;
-  on.fill({right - wide - gap, inside.top + 8, wide + 2 * gap, line_height * lines + 8}, paper);
+  const box around{right - wide - gap, inside.top + 8, wide + 2 * gap, line_height * lines + 8};
+  on.fill(around, paper);
+  on.outline(around, grid_grey);
   double y = inside.top + 22;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) continue;

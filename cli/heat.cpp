@@ -61,9 +61,8 @@ template <class V> struct problem {
 
 /// Said in time: an allocation may succeed all the same, and the system end the program when it is used.
 template <class V> void require_memory(const heat_command& options, const cell_grid& grid) {
-  constexpr int host_vectors = 2, state_vectors = 2;  // at the least, where one step is made
-  const auto vectors =
-      static_cast<std::uint64_t>(host_vectors + (options.solve.on->is_host() ? state_vectors : 0));
+  constexpr std::uint64_t host_vectors = 2, state_vectors = 2;  // at the least, where one step is made
+  const std::uint64_t vectors = host_vectors + (options.solve.on->is_host() ? state_vectors : 0);
   const std::uint64_t needed = vectors * sizeof(V) * static_cast<std::uint64_t>(grid.cells());
   const std::uint64_t there = cpu_device()->memory_bytes();
   if (needed > there)

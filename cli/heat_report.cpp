@@ -41,8 +41,9 @@ std::string duration_text(double seconds) {
 /// Where no step was made there is no time to draw it over.
 void write_profile(const heat_command& command, const cell_grid& grid, const small_field& row) {
   const double low = row.lowest(), high = row.highest(), rim = 0.05 * (high > low ? high - low : 1.0);
-  std::vector<double> x;
-  for (int c = 0; c < row.columns; ++c) x.push_back((c + 0.5) / row.columns);
+  std::vector<double> x(row.value.size());
+  for (std::size_t c = 0; c < x.size(); ++c)
+    x[c] = (static_cast<double>(c) + 0.5) / static_cast<double>(x.size());
   write_chart(command.plot, line_chart{.title = fmt::format("Heat on a line: {}, {}, t = 0",
                                                             counted(grid.side, "cell"), command.boundary),
                                        .x = {.label = "x"},

@@ -171,7 +171,7 @@ template <class V> class tiled_steps final : public grid_steps<V> {
         cut_(tilings[grid.dim - 1]) {
     for (int d = 0; d < 3; ++d) {
       extent_[d] = d < grid.dim ? grid.side : 1;
-      tiles_[d] = (extent_[d] + cut_.length[d] - 1) / cut_.length[d];
+      tiles_[d] = (std::int64_t{extent_[d]} + cut_.length[d] - 1) / cut_.length[d];
     }
     norms_.resize(static_cast<std::size_t>(tiles_[0] * tiles_[1] * tiles_[2]));
   }

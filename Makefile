@@ -30,14 +30,14 @@ compiled = if grep -q tests/gpu/cuda/ build/release/compile_commands.json; then 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: dependencies ## build, look at a real graph, check every kernel on it and on generated matrices; heat, solve, PageRank
+demo: dependencies ## build, look at a real graph, check every kernel on it and on generated matrices; PageRank, heat, solve
 	@$(call configure,release)
 	@$(call build,release,--target nz)
 	@build/release/cli/nz spy $(example)
 	@build/release/cli/nz check $(example) poisson2d:200 fem:8 rmat:12 dense_rows:20000 empty_rows:50000 tridiagonal:100000
+	@build/release/cli/nz pagerank $(example) --names $(example:.mtx=.names)
 	@build/release/cli/nz heat --dim 2 --cells 64 --steps 300
 	@build/release/cli/nz solve poisson2d:300
-	@build/release/cli/nz pagerank $(example) --names $(example:.mtx=.names)
 
 test: dependencies $(venv) ## build and run all tests
 	@$(call configure,release)

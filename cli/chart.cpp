@@ -26,11 +26,11 @@ double place_of(const chart_axis& axis, double value) {
 
 /// An axis without extent would divide by nothing.
 chart_axis with_extent(chart_axis axis) {
-  if (axis.high > axis.low) return axis;
-  if (axis.is_log)
-    axis.high = 10 * axis.low;
-  else
-    axis.high = axis.low + 1;
+  constexpr double least = 1e-12;  // of its numbers: less is rounding
+  if (!std::isfinite(axis.low) || !std::isfinite(axis.high - axis.low)) axis.low = 0, axis.high = 1;
+  const double size = std::max(std::abs(axis.low), std::abs(axis.high));
+  if (axis.high - axis.low > least * size) return axis;
+  axis.high = axis.is_log ? 10 * axis.low : axis.low + std::max(1.0, size);
   return axis;
 }
 
@@ -149,7 +149,7 @@ std::vector<double> ticks_of(const chart_axis& axis, int most) {
   if (axis.is_whole) step = std::max(step, 1.0);
   // Multiples of the step, not sums of it, which would drift off round numbers.
   const double first = std::ceil(axis.low / step - 1e-9), last = std::floor(axis.high / step + 1e-9);
-  for (double k = first; k <= last; ++k) out.push_back(k * step + 0.0);
+  for (int i = 0; i <= 2 * most && first + i <= last; ++i) out.push_back((first + i) * step + 0.0);
   return out;
 }
 

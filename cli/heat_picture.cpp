@@ -127,7 +127,7 @@ std::string draw_heat(const small_field& field, bool with_colour) {
       else if (with_colour)
         out += fmt::format("\x1b[38;5;{}m▀", cube_colour(part(x, y)));
       else
-        out += shades[static_cast<std::size_t>(part(x, y) * 9.999)];
+        out += shades[static_cast<std::size_t>(std::clamp(part(x, y), 0.0, 1.0) * 9.999)];
     }
     out += with_colour ? "\x1b[0m│\n" : "│\n";
   }

@@ -104,7 +104,7 @@ std::string failure_text(const command_options& options, const csr<V>& a, const 
       return fmt::format("not positive definite: p'Ap is {:.3g} |b|^2 in iteration {}", found.curvature,
                          found.iterations + 1);
     case cg_end::not_finite:
-      return fmt::format("numbers too large for {} in iteration {}", options.matrix.precision,
+      return fmt::format("numbers too large or too small for {} in iteration {}", options.matrix.precision,
                          found.iterations + 1);
     case cg_end::stagnated:
       return fmt::format(

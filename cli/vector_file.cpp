@@ -1,6 +1,7 @@
 #include "vector_file.hpp"
 
 #include <filesystem>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -43,6 +44,9 @@ void require_vector_name(const std::string& name) {
 
 template <class V> void write_vector_file(const std::string& name, std::span<const V> x) {
   if (!ends_in(name, ".npz")) return write_vector<V>(output_path(name), x);
+  if (x.size() > static_cast<std::size_t>(std::numeric_limits<index>::max()))
+    throw unsupported(
+        fmt::format("{}: {} numbers are more rows than an .npz of ours has; write .mtx", name, x.size()));
   csr<V> column{static_cast<index>(x.size()), 1, array<offset>(x.size() + 1), array<index>(x.size(), 0),
                 array<V>(x.begin(), x.end())};
   std::iota(column.row_begin.begin(), column.row_begin.end(), offset{0});

@@ -120,13 +120,14 @@ template <class V> class solver {
       const bool is_there = out_.residual <= options_.tolerance;
       if (is_there && out_.end == cg_end::most_iterations) out_.end = cg_end::converged;
       if (is_there || out_.end != cg_end::converged) return;
-      if (!(out_.residual <= worthwhile * before) || out_.iterations >= most_) {
-        out_.end = cg_end::stagnated;
-        return;
-      }
+      out_.end = !(out_.residual <= worthwhile * before) ? cg_end::stagnated
+                 : out_.iterations >= most_              ? cg_end::most_iterations
+                                                         : cg_end::converged;
+      if (out_.end != cg_end::converged) return;
       before = out_.residual;
+      // Added up in another order, the same residual may do.
+      if (loop_->begin(threshold()).status == gradient_status::converged) return;
       ++out_.restarts;
-      loop_->begin(threshold());
     }
   }
 

@@ -43,7 +43,7 @@ enum class cg_end : std::uint8_t {
   most_iterations,        // the residual is above the tolerance after so many
   stagnated,              // the loop believed to be there, but b - A x is not, and falls no more
   not_positive_definite,  // p · A p <= 0
-  not_finite,             // numbers too large for the precision
+  not_finite,             // numbers too large, or too small, for the precision
 };
 
 template <class V> struct cg_result {

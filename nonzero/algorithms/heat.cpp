@@ -34,6 +34,10 @@ void require_each_alone(const heat_options& options) {
 /// Up to rounding in whoever computed it, the largest stable one is allowed.
 double time_step_of(const cell_grid& grid, const heat_options& options) {
   const double largest = largest_time_step(grid, options.conductivity);
+  if (!(largest > 0) || !std::isfinite(largest))
+    throw unsupported(fmt::format(
+        "with a conductivity of {:g} the largest stable time step is {:g}: no number to go on with",
+        options.conductivity, largest));
   if (options.time_step == 0) return largest;
   if (!(options.time_step > 0))
     throw unsupported(fmt::format("the time step must be positive, not {:g}", options.time_step));
@@ -44,6 +48,10 @@ double time_step_of(const cell_grid& grid, const heat_options& options) {
   return std::min(options.time_step, largest);
 }
 
+/// Temperatures never grow beyond what they were, and so neither the squares of A q nor their sum leave the
+/// range of numbers.
+template <class V> constexpr V largest_temperature = sizeof(V) == sizeof(float) ? V(1e36) : V(1e140);
+
 template <class V> void require_initial(const cell_grid& grid, std::span<const V> initial) {
   require_grid(grid);
   if (static_cast<std::int64_t>(initial.size()) != grid.cells())
@@ -52,6 +60,9 @@ template <class V> void require_initial(const cell_grid& grid, std::span<const V
   for (std::size_t i = 0; i < initial.size(); ++i)
     if (!std::isfinite(initial[i]))
       throw shape_error(fmt::format("temperature {} of {} is not finite", i + 1, initial.size()));
+    else if (std::abs(initial[i]) > largest_temperature<V>)
+      throw shape_error(fmt::format("temperature {} of {} is {:g}, beyond {:g}: scale them", i + 1,
+                                    initial.size(), initial[i], largest_temperature<V>));
 }
 
 /// By how much, at the least, ||A q|| shrinks in a step: as -log of the factor. A wave of wave number k
@@ -61,7 +72,7 @@ double slowest_decay(const cell_grid& grid, double factor) {
   const double cells = mirrors ? grid.side : grid.side + 1.0;
   const double sine = std::sin(std::numbers::pi / (2 * cells)), square = sine * sine;
   const double smoothest = 4 * factor * square * (mirrors ? 1 : grid.dim);
-  const double roughest = 2 - 4 * factor * grid.dim * (1 - square);  // above -1
+  const double roughest = 2 * (1 - 2 * factor * grid.dim) + 4 * factor * grid.dim * square;  // above -1
   return -std::log1p(-std::min({smoothest, roughest, 0.999}));
 }
 
@@ -133,7 +144,8 @@ heat_result<V> solve_heat(const cell_grid& grid, std::span<const V> initial, con
   heat_result<V> out;
   out.spacing = heat_spacing(grid);
   out.time_step = time_step_of(grid, options);
-  const double factor = options.conductivity * out.time_step / (out.spacing * out.spacing);
+  // c dt / dx^2; the largest stable time step is dx^2 / (2 d c).
+  const double factor = out.time_step / largest_time_step(grid, options.conductivity) / (2.0 * grid.dim);
   const auto state = make_heat_steps(grid, initial, factor, options, options.on ? options.on : cpu_device());
   out.kernel = state->kernel;
   out.steps_per_pass = state->steps_per_pass;

@@ -28,10 +28,11 @@ void require_sense(const pagerank_options& options) {
 /// How many iterations it takes at the most for the change, 2 at first, to fall to the tolerance.
 std::int64_t expected_iterations(const pagerank_options& options) {
   const double needed = options.damping == 0 ? 2
-                        : options.tolerance == 0
+                        : options.tolerance == 0 || options.damping == 1
                             ? std::numeric_limits<double>::infinity()
                             : std::log(options.tolerance / 2) / std::log(options.damping);
-  const auto most = static_cast<double>(std::max<std::int64_t>(options.max_iterations, 1));
+  constexpr std::int64_t plenty = 1'000'000'000;
+  const auto most = static_cast<double>(std::clamp<std::int64_t>(options.max_iterations, 1, plenty));
   return static_cast<std::int64_t>(std::clamp(std::isnan(needed) ? most : needed, 1.0, most));
 }
 

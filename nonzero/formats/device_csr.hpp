@@ -26,8 +26,8 @@ template <class V> struct device_csr {
 };
 
 /// Whether offsets of so many entries need 64 bits in a device's memory. The last step of a group of lanes
-/// goes up to 32 past the end, and must not leave the type either.
-constexpr bool needs_wide_offsets(offset nnz) { return nnz > offset{0x7fffffff} - 32; }
+/// goes up to 256 past the end, and must not leave the type either.
+constexpr bool needs_wide_offsets(offset nnz) { return nnz > offset{0x7fffffff} - 256; }
 
 /// Copies a matrix to a device. Throws `device_error` (std::bad_alloc on the host) where it is full.
 template <class V>

@@ -38,6 +38,9 @@ TEST(Heat, RefusesWhatMakesNoSense) {
   const std::vector<double> start(4, 1), few(3, 1), strange{1, std::nan(""), 1, 1};
   EXPECT_THROW(nz::solve_heat<double>(grid, few), nz::shape_error);
   EXPECT_THROW(nz::solve_heat<double>(grid, strange), nz::shape_error);
+  // Whose squares no number holds.
+  EXPECT_THROW(nz::solve_heat<double>(grid, std::vector<double>(4, 1e200)), nz::shape_error);
+  EXPECT_THROW(nz::solve_heat<float>(grid, std::vector<float>(4, 3e38F)), nz::shape_error);
   EXPECT_THROW(nz::solve_heat<double>({4, 1, grid_edge::zero}, few), nz::shape_error);
   const auto refuses = [&](const auto& change) {
     heat_options options;
@@ -46,6 +49,8 @@ TEST(Heat, RefusesWhatMakesNoSense) {
   };
   refuses([](heat_options& o) { o.conductivity = 0; });
   refuses([](heat_options& o) { o.conductivity = std::nan(""); });
+  refuses([](heat_options& o) { o.conductivity = 1e-320; });  // the time step is infinite
+  refuses([](heat_options& o) { o.conductivity = 1e308; });   // and 0
   refuses([](heat_options& o) { o.epsilon = std::nan(""); });
   refuses([](heat_options& o) { o.epsilon = 0; });  // and no end of steps
   refuses([](heat_options& o) { o.time_step = -1; });

@@ -59,6 +59,11 @@ TEST(ChartTicks, AreWholeWhereOnlyWholeNumbersMakeSense) {
   EXPECT_EQ(nz::cli::ticks_of({"", 0, 40, false, true}, 4), (std::vector<double>{0, 10, 20, 30, 40}));
 }
 
+TEST(ChartTicks, AreFewWhereTheAxisIsHardlyMoreThanRounding) {
+  for (const double low : {1.0, 1e17, -3e300})
+    EXPECT_LE(nz::cli::ticks_of({"", low, std::nextafter(low, 1e308)}, 8).size(), 17U);
+}
+
 TEST(ChartTicks, ArePowersOfTenOnALogarithmicAxis) {
   EXPECT_EQ(nz::cli::ticks_of({"", 0.002, 300, true}, 8), (std::vector<double>{0.01, 0.1, 1, 10, 100}));
   EXPECT_LE(nz::cli::ticks_of({"", 1e-16, 1, true}, 6).size(), 6U);

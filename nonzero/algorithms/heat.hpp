@@ -80,7 +80,8 @@ template <class V> std::vector<V> heat_initial(const cell_grid& grid, heat_start
 /// y = A q,  q += c dt / dx^2 y,  until ||y|| < epsilon or there were max_steps. The result has the same bits
 /// for any number of threads and of steps per pass, from kernels that are repeatable. Between steps nothing
 /// leaves the device; the host looks at the norm every so many, and where it was too late, goes back.
-/// Throws `shape_error` unless `initial` fits and is within 1e140 (in float 1e36), and what require_heat_options throws.
+/// Throws `shape_error` unless `initial` fits and is within 1e140 (in float 1e36), and what
+/// require_heat_options throws.
 template <class V>
 heat_result<V> solve_heat(const cell_grid& grid, std::span<const V> initial, const heat_options& options = {},
                           const heat_look<V>& look = nullptr);

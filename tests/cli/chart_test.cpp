@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -117,11 +118,12 @@ TEST(Charts, KeepTheirLegendReadableAboveACurve) {
   const auto whites_inside = [&] {
     nz::cli::write_chart(path, chart);
     const nz::cli::image found = read_png(path);
+    constexpr int left = 2 * (960 - 40) - 10 - 300, top = 2 * 56 + 10;
     nz::cli::image inside(300, 60, {});
-    for (int y = 0; y < inside.height; ++y)
-      for (int x = 0; x < inside.width; ++x)
-        inside.pixels[static_cast<std::size_t>(y * inside.width + x)] = found.pixels[static_cast<std::size_t>(
-            (2 * 56 + 10 + y) * found.width + 2 * (960 - 40) - 10 - 300 + x)];
+    for (int y = 0; y < inside.height; ++y) {
+      const rgb* const row = found.pixels.data() + std::ptrdiff_t{top + y} * found.width + left;
+      std::copy_n(row, inside.width, inside.pixels.data() + std::ptrdiff_t{y} * inside.width);
+    }
     return count(inside, {255, 255, 255});
   };
   EXPECT_GT(whites_inside(), 2000);
@@ -133,13 +135,14 @@ TEST(Charts, KeepTheirLegendReadableAboveACurve) {
 TEST(Charts, AreDrawnFromTheExtremesOfEachColumn) {
   using point = nz::cli::canvas::point;
   const double gap = std::nan("");
-  std::vector<point> points;
-  for (int i = 0; i < 1000; ++i) points.push_back({i / 500.0, i % 10 == 3 ? -1.0 * i : 1.0 * i});
+  std::vector<point> points(1000);
+  for (int i = 0; i < 1000; ++i)
+    points[static_cast<std::size_t>(i)] = {i / 500.0, i % 10 == 3 ? -1.0 * i : 1.0 * i};
   points.push_back({2.5, gap});
   points.push_back({2.6, 7});
   const std::vector<point> few = nz::cli::thin_out(points, 1);
-  std::vector<double> heights;
-  for (const point& p : few) heights.push_back(p.y);
+  std::vector<double> heights(few.size());
+  std::transform(few.begin(), few.end(), heights.begin(), [](const point& p) { return p.y; });
   ASSERT_EQ(heights.size(), 8U);
   EXPECT_TRUE(std::isnan(heights[6]));
   heights[6] = 0;

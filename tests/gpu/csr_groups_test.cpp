@@ -15,8 +15,8 @@ class CsrGroups : public ExactRows {
 };
 
 TEST_P(CsrGroups, FinishesRowsAboutAsLongAsAShortOneMayBe) {
-  std::vector<index> lengths;
-  for (index length = 0; length <= 140; ++length) lengths.push_back(length * 37 % 141);
+  std::vector<index> lengths(141);
+  for (index i = 0; i <= 140; ++i) lengths[i] = i * 37 % 141;
   check(lengths);
   check({64});
   check({65});
@@ -28,8 +28,8 @@ TEST_P(CsrGroups, FinishesRowsOfOnePartAndOfSeveral) {
 }
 
 TEST_P(CsrGroups, FinishesMoreLongRowsThanABlockHasThreads) {
-  std::vector<index> lengths;
-  for (index i = 0; i < 700; ++i) lengths.push_back(i % 3 == 0 ? 513 + i : i % 80);
+  std::vector<index> lengths(700);
+  for (index i = 0; i < 700; ++i) lengths[i] = i % 3 == 0 ? 513 + i : i % 80;
   check(lengths);
 }
 

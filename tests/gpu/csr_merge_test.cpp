@@ -13,9 +13,7 @@
 // Where csr_merge cuts rows. What it does on all kinds of matrices, tests/plan/kernels_test.cpp knows.
 namespace {
 
-using nz::device_kind;
 using nz::index;
-using nz::offset;
 
 constexpr index share = nz::gpu::items_per_share;
 constexpr index shares_per_block = nz::gpu::threads_per_block;  // of the launch that finishes rows

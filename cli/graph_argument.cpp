@@ -14,6 +14,7 @@
 
 #include "failures.hpp"
 #include "matrix_argument.hpp"
+#include "vector_file.hpp"
 
 namespace nz::cli {
 namespace {
@@ -55,17 +56,6 @@ template <class V> class page_finder {
   index pages_;
   std::unordered_map<std::string, std::size_t> by_name_;
 };
-
-/// A sparse matrix of one row or column as a vector.
-std::vector<double> vector_of(const csr<double>& a, const std::string& file) {
-  if (a.rows != 1 && a.cols != 1)
-    throw shape_error(fmt::format("{}: this is a {} × {} matrix, not a vector", file, a.rows, a.cols));
-  std::vector<double> out(static_cast<std::size_t>(a.rows) * static_cast<std::size_t>(a.cols), 0.0);
-  for (index i = 0; i < a.rows; ++i)
-    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
-      out[static_cast<std::size_t>(a.rows == 1 ? a.col[k] : i)] = a.val[k];
-  return out;
-}
 
 template <class V>
 std::vector<double> weights_by_name(const std::string& file, const loaded_graph<V>& graph) {

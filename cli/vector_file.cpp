@@ -22,9 +22,7 @@ bool ends_in(const std::string& name, const char* extension) {
 
 }  // namespace
 
-template <class V> std::vector<V> read_vector_file(const std::string& name) {
-  if (!ends_in(name, ".npz")) return read_vector<V>(input_path(name));
-  const csr<V> a = read_npz<V>(name);
+template <class V> std::vector<V> vector_of(const csr<V>& a, const std::string& name) {
   if (a.rows != 1 && a.cols != 1)
     throw shape_error(
         fmt::format("{}: a vector has one column or one row, and this is {} x {}", name, a.rows, a.cols));
@@ -33,6 +31,10 @@ template <class V> std::vector<V> read_vector_file(const std::string& name) {
     for (offset k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k)
       out[static_cast<std::size_t>(a.cols == 1 ? row : a.col[k])] = a.val[k];
   return out;
+}
+
+template <class V> std::vector<V> read_vector_file(const std::string& name) {
+  return ends_in(name, ".npz") ? vector_of(read_npz<V>(name), name) : read_vector<V>(input_path(name));
 }
 
 void require_vector_name(const std::string& name) {
@@ -53,6 +55,8 @@ template <class V> void write_vector_file(const std::string& name, std::span<con
   write_npz(name, column);
 }
 
+template std::vector<float> vector_of(const csr<float>&, const std::string&);
+template std::vector<double> vector_of(const csr<double>&, const std::string&);
 template std::vector<float> read_vector_file(const std::string&);
 template std::vector<double> read_vector_file(const std::string&);
 template void write_vector_file(const std::string&, std::span<const float>);

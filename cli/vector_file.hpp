@@ -4,7 +4,12 @@
 #include <string>
 #include <vector>
 
+#include <nonzero/formats/csr.hpp>
+
 namespace nz::cli {
+
+/// A sparse matrix of one row or one column as a vector; `name` is the file's, for what is wrong.
+template <class V> std::vector<V> vector_of(const csr<V>& a, const std::string& name);
 
 /// A vector from a file: Matrix Market, or an .npz that holds a sparse matrix of one column or one row; "-"
 /// is Matrix Market from standard input. Throws `shape_error` for another matrix.

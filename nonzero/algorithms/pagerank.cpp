@@ -164,7 +164,9 @@ template <class V> std::optional<index> find_sink(const csr<V>& links, bool is_w
 
 template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagerank_options& options) {
   require_sense(options);
-  const bool by_degree = options.by_degree ? *options.by_degree : is_better_by_degree(links);
+  // What is compared with takes the graph as it comes.
+  const bool is_ours = options.method != pagerank_method::cusparse;
+  const bool by_degree = options.by_degree.value_or(is_ours && is_better_by_degree(links));
   link_matrix<V> graph = make_link_matrix(links, options.is_weighted, by_degree);
   if (options.sinks == sink_rule::refuse)
     if (const auto sink = find_sink(links, options.is_weighted))

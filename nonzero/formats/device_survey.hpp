@@ -15,8 +15,9 @@ struct row_survey {
 
   offset longest = 0;
   offset in_long_rows = 0;  // entries, in rows of more than long_row
-  /// Of slices of 32 rows, sorted by length among the nearest 1,024 and as wide as their longest row: exact
-  /// where no row is longer than 1,023, else an upper bound.
+  offset apart = 0;         // entries, in rows that sell_slices leaves out of its slices, for being so long
+  /// Of its slices of 32 rows, sorted by length among the nearest 1,024 and as wide as their longest row:
+  /// exact where no row there is longer than 1,023, else an upper bound.
   offset places = 0;
 };
 

@@ -60,21 +60,6 @@ template <class V> __device__ V sum_rows(int entries, unsigned ends, shared_arra
   return sum;
 }
 
-/// Says that this block has left its part of a cut row, and returns whether it was the last to do so. Every
-/// thread of the block calls it.
-__device__ inline bool is_last_to_arrive(const row_in_shares& row, unsigned* arrived) {
-  __shared__ shared<int> is_last;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    const unsigned before = atomicAdd(&arrived[row.first_share], 1U);
-    is_last = before == static_cast<unsigned>(row.last_share - row.first_share) ? 1 : 0;
-    __threadfence();
-  }
-  __syncthreads();
-  return is_last != 0;
-}
-
 /// The sum of tails [first, end), in the first thread; always added in the same order, whichever block does
 /// it. Every thread calls it.
 template <class V> __device__ V sum_of_tails(offset first, offset end, const V* tail) {
@@ -95,7 +80,8 @@ template <class V> __device__ V sum_of_tails(offset first, offset end, const V* 
 template <class V, class Offset, class Finish>
 __device__ void finish_if_last(const row_in_shares& row, const shares_of_list<V, Offset>& shares,
                                Finish& finish) {
-  if (!is_last_to_arrive(row, shares.arrived)) return;
+  const auto blocks = static_cast<unsigned>(row.last_share - row.first_share + 1);
+  if (!is_last_to_arrive(blocks, &shares.arrived[row.first_share])) return;
   const V before = sum_of_tails(row.first_share, row.last_share, shares.tail);
   if (threadIdx.x != 0) return;
   finish(before + read_fresh(shares.head + row.last_share), row.row);
@@ -109,13 +95,13 @@ __device__ void finish_if_last(const row_in_shares& row, const shares_of_list<V,
 // Good: any row lengths: one giant row, power laws, millions of empty rows; about the same work for every
 // block.  Bad: short, even rows, for which csr_scalar has less to do than the way through shared memory; rows
 // of thousands, for which csr_groups has.
-// Traffic: 12 bytes per nonzero in double, in whole transactions, plus the gather of x; for each share of
-// 1,280 items 16 to 32 bytes.
+// Traffic: 12 bytes per nonzero in double, in whole transactions, 4 where all values are the same; plus the
+// gather of x; for each share of 1,280 items 16 to 32 bytes.
 // Source: Merrill & Garland 2016 (merge-based SpMV) for the shares; Sengupta et al. 2007 for the scan.
 template <bool FinishesCutRows, class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_per_block)
     csr_merge_kernel(index rows, shares_of_list<V, Offset> shares, const Offset* __restrict__ row_begin,
-                     const index* __restrict__ col, const A* __restrict__ val, const V* __restrict__ x,
+                     const index* __restrict__ col, entry_values<A> values, const V* __restrict__ x,
                      V* __restrict__ y, Epilogue finish) {
   __shared__ shared_array<V, most_items> product;
   __shared__ shared_array<unsigned, threads_per_block> ends;  // for each thread, of its products in sum_rows
@@ -128,12 +114,16 @@ __global__ void __launch_bounds__(threads_per_block)
   // once.
   index column[items_per_thread];
   V value[items_per_thread];
-  for (int j = 0; j < items_per_thread && share.entries > 0; ++j) {
+  const auto place = [&](int j) {
     const int k = j * threads_per_block + thread;
-    const Offset at = share.first_entry + (k < share.entries ? k : share.entries - 1);
-    column[j] = read_once(col + at);
-    value[j] = static_cast<V>(read_once(val + at));
-  }
+    return share.first_entry + (k < share.entries ? k : share.entries - 1);
+  };
+  if (share.entries > 0)
+    for (int j = 0; j < items_per_thread; ++j) column[j] = read_once(col + place(j));
+  if (values.each == nullptr)
+    for (int j = 0; j < items_per_thread; ++j) value[j] = static_cast<V>(values.all);
+  else if (share.entries > 0)
+    for (int j = 0; j < items_per_thread; ++j) value[j] = static_cast<V>(read_once(values.each + place(j)));
   __syncthreads();
   for (int r = thread; r < share.rows; r += threads_per_block) {
     const int last = share.last_entry(row_begin, r);
@@ -217,7 +207,7 @@ struct csr_merge_launch {
                        Epilogue finish) {
     const auto launch = [&](auto kernel) {
       queue.launch("csr_merge", a.blocks(), threads_per_block, kernel, a.rows, a.list(), a.row_begin.data(),
-                   a.col.data(), a.val.data(), x, y, finish);
+                   a.col.data(), a.values(), x, y, finish);
     };
     if constexpr (std::is_same_v<Epilogue, scale_and_add<V>>)
       if (a.finishes_cut_rows()) return launch(csr_merge_kernel<true, A, V, Offset, Epilogue>);

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/entry_values.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 // The work as one list: the entries in their order, and after those of each row an item for its end. Entry k
@@ -65,7 +65,7 @@ __global__ void find_shares_kernel(index rows, offset items, const Offset* __res
 }
 
 /// CSR with its shares.
-template <class A, class Offset, class V = A> struct placed_csr_in_shares : placed_csr<A, Offset> {
+template <class A, class Offset, class V = A> struct placed_csr_in_shares : placed_csr_or_pattern<A, Offset> {
   // As in shares_of_list.
   vector<index> share_row;
   vector<Offset> share_entry;
@@ -76,7 +76,7 @@ template <class A, class Offset, class V = A> struct placed_csr_in_shares : plac
   template <class Queue>
   placed_csr_in_shares(Queue& queue, const std::shared_ptr<const device_csr<A>>& a,
                        const prepare_options& options)
-      : placed_csr<A, Offset>(a),
+      : placed_csr_or_pattern<A, Offset>(queue, a, options),
         share_row(options.on, static_cast<std::size_t>(shares() + 1)),
         share_entry(options.on, static_cast<std::size_t>(shares() + 1)),
         head(options.on, static_cast<std::size_t>(shares())),

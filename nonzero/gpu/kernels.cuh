@@ -105,14 +105,14 @@ class prepared_on_gpu final : public prepared_matrix<V> {
 
   void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const override {
     Queue queue(*this->where(), in);
-    const fused_rows<V> finish = parts_.epilogue(step);
+    const fused_rows<V> finish = parts_.epilogue(step, sums);
     if constexpr (finishes_rows<Launch, Queue, Placed>) {
       Launch::multiply(queue, a_, x, y, finish);
     } else {
       Launch::multiply(queue, a_, x, y, scale_and_add<V>{});
       step_after_multiply(queue, this->rows(), finish, y);
     }
-    parts_.add_up(queue, step.sums(), sums);
+    parts_.end_step(queue, step.sums(), sums);
   }
 
   Placed a_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -44,15 +45,26 @@ __device__ inline void sort_window(shared_array<std::uint64_t, rows_per_window>&
     }
 }
 
+/// How many entries of a row are in the slices: none of one that is too long for a lane.
+template <class Offset>
+__device__ Offset length_in_slices(const Offset* __restrict__ row_begin, std::int64_t row, Offset longest) {
+  const Offset length = row_begin[row + 1] - row_begin[row];
+  return length > longest ? 0 : length;
+}
+template <class Offset>
+__device__ bool is_apart(const Offset* __restrict__ row_begin, std::int64_t row, Offset longest) {
+  return row_begin[row + 1] - row_begin[row] > longest;
+}
+
 // A block of threads sorts the rows of a window, unless they are in order as most of a regular matrix are.
 // Each slice's width is left in `width`, and a 0 behind the last; 1 in `is_listed` for slices whose rows do
-// not follow each other, with the same 0.
+// not follow each other, or are apart, with the same 0.
 // Good: any lengths.  Traffic: 12 bytes per row and 8 per slice with 32-bit offsets.
 // Source: Batcher 1968 (bitonic sort).
 template <class Offset>
 __global__ void __launch_bounds__(threads_per_block)
-    sort_windows_kernel(index rows, const Offset* __restrict__ row_begin, index* __restrict__ row,
-                        Offset* __restrict__ width, index* __restrict__ is_listed) {
+    sort_windows_kernel(index rows, const Offset* __restrict__ row_begin, Offset longest,
+                        index* __restrict__ row, Offset* __restrict__ width, index* __restrict__ is_listed) {
   __shared__ shared_array<std::uint64_t, rows_per_window> key;
   __shared__ shared<unsigned> out_of_order;
   const std::int64_t first = std::int64_t{blockIdx.x} * rows_per_window;
@@ -60,7 +72,7 @@ __global__ void __launch_bounds__(threads_per_block)
   if (thread == 0) out_of_order = 0;
   for (int i = thread; i < rows_per_window; i += threads_per_block)
     key[i] = first + i < rows
-                 ? row_key::of(static_cast<std::uint64_t>(row_begin[first + i + 1] - row_begin[first + i]), i)
+                 ? row_key::of(static_cast<std::uint64_t>(length_in_slices(row_begin, first + i, longest)), i)
                  : row_key::none;
   __syncthreads();
   bool is_in_order = true;
@@ -75,8 +87,9 @@ __global__ void __launch_bounds__(threads_per_block)
     const std::uint64_t mine = key[i];
     const bool has_row = place < rows, is_first = i % slice_height == 0;
     const bool follows = is_first || !has_row || row_key::row(mine) == row_key::row(key[i - 1]) + 1;
-    const bool all_follow = __all_sync(full_warp, follows) != 0;
-    if (has_row) row[place] = static_cast<index>(first + row_key::row(mine));
+    const bool is_here = !has_row || !is_apart(row_begin, first + row_key::row(mine), longest);
+    const bool all_follow = __all_sync(full_warp, follows && is_here) != 0;
+    if (has_row) row[place] = is_here ? static_cast<index>(first + row_key::row(mine)) : -1;
     if (!is_first || !has_row) continue;
     width[place / slice_height] = static_cast<Offset>(row_key::length(mine));
     is_listed[place / slice_height] = all_follow ? 0 : 1;
@@ -90,7 +103,7 @@ __global__ void __launch_bounds__(threads_per_block)
 
 /// Which row each place has, and where slice_rows says so.
 struct row_lists {
-  const index* row;            // of each place
+  const index* row;            // of each place, or -1 for one that is apart
   const index* listed_before;  // slices+1 long: how many slices before have their rows listed
   index *first, *listed;       // as in slice_rows, to be written
 
@@ -116,7 +129,9 @@ template <class Queue, class Offset> struct slice_layout {
   vector<Offset> slice_begin;                     // slices+1 long, in steps
   temporary_of<Queue, index> row, listed_before;  // as in row_lists
 
-  slice_layout(Queue& queue, const std::shared_ptr<device>& on, index row_count, const Offset* row_begin)
+  /// Without rows of more entries than `longest`.
+  slice_layout(Queue& queue, const std::shared_ptr<device>& on, index row_count, const Offset* row_begin,
+               Offset longest = std::numeric_limits<Offset>::max())
       : rows(row_count),
         slices((std::int64_t{rows} + slice_height - 1) / slice_height),
         slice_begin(on, static_cast<std::size_t>(slices) + 1),
@@ -125,7 +140,7 @@ template <class Queue, class Offset> struct slice_layout {
     const std::int64_t windows = (std::int64_t{rows} + rows_per_window - 1) / rows_per_window;
     // A window without rows writes where no slice begins.
     queue.launch("sort_windows", windows > 0 ? windows : 1, threads_per_block, sort_windows_kernel<Offset>,
-                 rows, row_begin, row.data(), slice_begin.data(), listed_before.data());
+                 rows, row_begin, longest, row.data(), slice_begin.data(), listed_before.data());
     queue.exclusive_sum(slice_begin.data(), slice_begin.data(), slices + 1);
     queue.exclusive_sum(listed_before.data(), listed_before.data(), slices + 1);
   }

@@ -2,63 +2,109 @@
 
 #include <cstdint>
 
-#include <nonzero/gpu/placed_slices.cuh>
+#include <nonzero/gpu/placed_sell.cuh>
 #include <nonzero/gpu/read_once.cuh>
 #include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
+/// What a multiply reads, without x and y: arrays of placed_sell.
+template <class A, class V, class Offset> struct sell_arrays {
+  index rows;
+  const index *first_row, *listed_rows;
+  const Offset* slice_begin;
+  const index* col;
+  entry_values<A> values;
+  parts_of_rows<V, Offset> parts;
+  const index* part_col;
+  entry_values<A> part_values;
+};
+
+/// The sum of a lane's row in its slice.
+template <class A, class V, class Offset>
+__device__ __forceinline__ V sum_of_place(const sell_arrays<A, V, Offset>& a, std::int64_t slice, int lane,
+                                          const V* __restrict__ x) {
+  constexpr int ahead = 32 / sizeof(V);  // entries that are under way at once
+  V sum = 0;
+  in_batches<ahead>(a.slice_begin[slice], a.slice_begin[slice + 1], [&](auto steps, Offset k) {
+    index j[steps];
+    A v[steps];
+    V v_x[steps];
+    const auto at = [=](int q) { return (offset{k} + q) * slice_height + lane; };
+    for (int q = 0; q < steps; ++q) j[q] = read_once(a.col + at(q));
+    if (a.values.each == nullptr)
+      for (int q = 0; q < steps; ++q) v[q] = a.values.all;
+    else
+      for (int q = 0; q < steps; ++q) v[q] = read_once(a.values.each + at(q));
+    for (int q = 0; q < steps; ++q) v_x[q] = x_or_zero<1>(x, j[q], 0);
+    for (int q = 0; q < steps; ++q) sum += static_cast<V>(v[q]) * v_x[q];
+  });
+  return sum;
+}
+
 // A thread per row, a warp per slice of 32 rows: in each step its lanes read neighbouring entries. Rows are
 // sorted by length within 1,024, so that those of a slice end together; y is written where the row belongs.
+// Rows far longer than the mean have a warp for each part of 512, in the first blocks of the same launch;
+// those of several parts are finished by a second one.
 // Good: rows of about equal length, short or long: a prototype on an H200 had 91 to 95 % of its bandwidth at
-// 3 to 80 per row in double, 72 to 88 % in float.  Bad: a row far longer than its neighbours (a thread walks
-// it alone, beside 31 rows of padding); x gathered from all over, as wherever all of x is met at once.
-// Traffic: 12 bytes per place in double, 4 per slice and 4 per row of those slices whose rows are no
-// neighbours, plus the gather of x.
-// Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma).
-template <class A, class V, class Offset, class Epilogue>
-__global__ void sell_slices_kernel(index rows, const index* __restrict__ first_row,
-                                   const index* __restrict__ listed_rows,
-                                   const Offset* __restrict__ slice_begin, const index* __restrict__ col,
-                                   const A* __restrict__ val, const V* __restrict__ x, V* __restrict__ y,
+// 3 to 80 per row in double, 72 to 88 % in float; graphs whose values are all the same.  Bad: x gathered from
+// all over, as wherever all of x is met at once.
+// Traffic: 12 bytes per place in double, 4 where all values are the same; 4 per slice and 4 per row of those
+// slices whose rows are no neighbours; plus the gather of x.
+// Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma); long rows apart are ours.
+template <bool HasLongRows, class A, class V, class Offset, class Epilogue>
+__global__ void sell_slices_kernel(sell_arrays<A, V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                                    Epilogue finish) {
-  const std::int64_t place = thread_in_grid(), slice = place / slice_height;
-  const int lane = threadIdx.x % slice_height;
+  const std::int64_t part_blocks = HasLongRows ? a.parts.blocks() : 0;
   row_finisher<Epilogue> finish_row(finish, y);
-  if (place < rows) {
-    constexpr int ahead = 32 / sizeof(V);  // entries that are under way at once
-    V sum = 0;
-    in_batches<ahead>(slice_begin[slice], slice_begin[slice + 1], [&](auto steps, Offset k) {
-      index j[steps];
-      A v[steps];
-      V v_x[steps];
-      for (int q = 0; q < steps; ++q) {
-        const offset at = (offset{k} + q) * slice_height + lane;
-        j[q] = read_once(col + at);
-        v[q] = read_once(val + at);
-      }
-      for (int q = 0; q < steps; ++q) v_x[q] = x_or_zero<1>(x, j[q], 0);
-      for (int q = 0; q < steps; ++q) sum += static_cast<V>(v[q]) * v_x[q];
-    });
-    finish_row(sum, row_of_place(first_row, listed_rows, slice, lane));
+  if constexpr (HasLongRows) {
+    let_next_launch_begin();
+    if (blockIdx.x < part_blocks) sum_part(a.parts, a.part_col, a.part_values, x, finish_row);
+  }
+  if (blockIdx.x >= part_blocks) {
+    const std::int64_t place = thread_in_grid() - part_blocks * threads_per_block,
+                       slice = place / slice_height;
+    const int lane = threadIdx.x % slice_height;
+    if (place < a.rows) {
+      const V sum = sum_of_place(a, slice, lane, x);
+      const index row = row_of_place(a.first_row, a.listed_rows, slice, lane);
+      if (!HasLongRows || row >= 0) finish_row(sum, row);
+    }
   }
   finish_row.leave_sums();
 }
 
 struct sell_slices_launch {
-  template <class A, class Offset, class V = A> using placed = placed_sell<A, Offset>;
+  template <class A, class Offset, class V = A> using placed = placed_sell<A, Offset, V>;
 
-  template <class Queue, class A, class Offset>
-  static std::int64_t blocks(const Queue&, const placed_sell<A, Offset>& a) {
-    return blocks_for(a.rows);
+  template <class Queue, class A, class Offset, class V>
+  static std::int64_t blocks(const Queue&, const placed_sell<A, Offset, V>& a) {
+    return blocks_of_rows(a) + a.parts.finishing_blocks();
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const placed_sell<A, Offset>& a, const V* x, V* y, Epilogue finish) {
-    queue.launch("sell_slices", blocks(queue, a), threads_per_block,
-                 sell_slices_kernel<A, V, Offset, Epilogue>, a.rows, a.row.first.data(), a.row.listed.data(),
-                 a.slice_begin.data(), a.col.data(), a.val.data(), x, y, finish);
+  static void multiply(Queue& queue, const placed_sell<A, Offset, V>& a, const V* x, V* y, Epilogue finish) {
+    const sell_arrays<A, V, Offset> arrays{a.rows,
+                                           a.row.first.data(),
+                                           a.row.listed.data(),
+                                           a.slice_begin.data(),
+                                           a.col.data(),
+                                           a.values_of(a.val),
+                                           a.parts.for_multiply(),
+                                           a.part_col.data(),
+                                           a.values_of(a.part_val)};
+    const auto launch = [&](auto kernel) {
+      queue.launch("sell_slices", blocks_of_rows(a), threads_per_block, kernel, arrays, x, y, finish);
+    };
+    if (a.parts.size() == 0) return launch(sell_slices_kernel<false, A, V, Offset, Epilogue>);
+    launch(sell_slices_kernel<true, A, V, Offset, Epilogue>);
+    a.parts.finish(queue, y, after_blocks(finish, blocks_of_rows(a)));
+  }
+
+ private:
+  template <class Placed> static std::int64_t blocks_of_rows(const Placed& a) {
+    return a.parts.blocks() + blocks_for(a.rows);
   }
 };
 

@@ -6,12 +6,14 @@
 
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/vector.hpp>
+#include <nonzero/gpu/read_once.cuh>
 #include <nonzero/gpu/shared.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 // What kernels do with the sums of rows. A kernel hands each to a row_finisher, and at its end, where all
 // threads of the block meet, has it leave what the block has added up: nothing, in a plain multiply. Sums
-// over all rows are made of the blocks' parts by launches of their own, always in the same order.
+// over all rows are made of the blocks' parts, always in the same order: by the last block that leaves its
+// own, or where they are many by launches of their own.
 namespace nz::gpu {
 
 /// The epilogue of a fused step, for a grid: block b leaves its first sum in parts[b] and its second in
@@ -19,10 +21,17 @@ namespace nz::gpu {
 template <class V> struct fused_rows {
   fused_step<V> step;
   double* parts;
-  std::int64_t blocks;  // of all launches of the step together
+  std::int64_t blocks;          // of all launches of the step together
+  double* totals = nullptr;     // where the last block leaves the sums; null: other launches do
+  unsigned* arrived = nullptr;  // how many blocks of the last launch have left their parts; 0 between steps
+  std::int64_t blocks_before = 0;  // in earlier launches of the step
 
   /// For a launch that comes after one of so many blocks.
-  fused_rows after(std::int64_t earlier_blocks) const { return {step, parts + earlier_blocks, blocks}; }
+  fused_rows after(std::int64_t earlier_blocks) const {
+    fused_rows out = *this;
+    out.blocks_before += earlier_blocks;
+    return out;
+  }
 };
 
 /// A plain multiply has nothing to keep apart.
@@ -35,10 +44,10 @@ template <class V> fused_rows<V> after_blocks(const fused_rows<V>& finish, std::
 
 constexpr int most_warps = 32;  // of any block
 /// The shared memory that leaving sums takes.
-constexpr std::size_t shared_bytes_of_sums = 2 * most_warps * sizeof(double);
+constexpr std::size_t shared_bytes_of_sums = 2 * most_warps * sizeof(double) + 16;  // 16: is_last_to_arrive
 
-/// The sums over the block's threads, in its first; always added in the same order. Every thread calls it,
-/// once in a kernel.
+/// The sums over the block's threads, in its first; always added in the same order. Every thread calls it;
+/// between two calls all threads meet.
 __device__ inline step_sums sums_of_block(step_sums mine, int sums) {
   __shared__ shared_array<double, most_warps> first_of_warp;
   __shared__ shared_array<double, most_warps> second_of_warp;
@@ -56,6 +65,28 @@ __device__ inline step_sums sums_of_block(step_sums mine, int sums) {
     if (sums > 1) total.second += second_of_warp[w];
   }
   return total;
+}
+
+/// Says that this block has left its part of something, and returns whether it was the last of so many.
+/// Every thread of the block calls it.
+__device__ inline bool is_last_to_arrive(unsigned blocks, unsigned* arrived) {
+  __shared__ shared<int> is_last;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    is_last = atomicAdd(arrived, 1U) == blocks - 1 ? 1 : 0;
+    __threadfence();
+  }
+  __syncthreads();
+  return is_last != 0;
+}
+
+/// A thread's share of the parts, for sums_of_block.
+__device__ inline step_sums share_of_parts(std::int64_t blocks, const double* parts, int sums) {
+  step_sums mine;
+  for (std::int64_t b = threadIdx.x; b < blocks; b += blockDim.x)
+    mine += {read_fresh(parts + b), sums > 1 ? read_fresh(parts + blocks + b) : 0.0};
+  return mine;
 }
 
 /// Finishes the rows of a thread.
@@ -82,13 +113,21 @@ template <class V> class row_finisher<fused_rows<V>> {
   __device__ void leave_sums() const {
     const int sums = finish_.step.sums();
     if (sums == 0) return;
-    const step_sums total = sums_of_block(mine_, sums);
-    if (threadIdx.x != 0) return;
-    finish_.parts[blockIdx.x] = total.first;
-    if (sums > 1) finish_.parts[finish_.blocks + blockIdx.x] = total.second;
+    leave(sums_of_block(mine_, sums), sums, finish_.parts + finish_.blocks_before + blockIdx.x,
+          finish_.blocks);
+    if (finish_.totals == nullptr || finish_.blocks_before + gridDim.x < finish_.blocks) return;
+    if (!is_last_to_arrive(gridDim.x, finish_.arrived)) return;
+    leave(sums_of_block(share_of_parts(finish_.blocks, finish_.parts, sums), sums), sums, finish_.totals, 1);
+    if (threadIdx.x == 0) *finish_.arrived = 0;
   }
 
  private:
+  __device__ static void leave(const step_sums& total, int sums, double* to, std::int64_t apart) {
+    if (threadIdx.x != 0) return;
+    to[0] = total.first;
+    if (sums > 1) to[apart] = total.second;
+  }
+
   const fused_rows<V>& finish_;
   V* y_;
   step_sums mine_;
@@ -131,17 +170,24 @@ constexpr std::int64_t totals_of(std::int64_t parts) {
 /// totals, and the totals of those.
 class step_parts {
  public:
-  step_parts(const std::shared_ptr<device>& on, std::int64_t blocks) : blocks_(blocks) {
+  step_parts(const std::shared_ptr<device>& on, std::int64_t blocks)
+      : blocks_(blocks), arrived_(on, std::vector<unsigned>(1, 0U)) {
     std::int64_t numbers = 2 * blocks;
     for (std::int64_t left = totals_of(blocks); left > 1; left = totals_of(left)) numbers += 2 * left;
     parts_ = vector<double>(on, static_cast<std::size_t>(numbers));
   }
-  std::uint64_t bytes() const { return parts_.bytes(); }
+  std::uint64_t bytes() const { return parts_.bytes() + arrived_.bytes(); }
   /// Where the blocks leave theirs.
   double* data() const { return parts_.data(); }
 
-  template <class V> fused_rows<V> epilogue(const fused_step<V>& step) const {
-    return {step, parts_.data(), blocks_};
+  /// For a step that leaves its sums at `to`, in which blocks of the last launch add up the parts: of no more
+  /// than one block could. Else, add_up does.
+  template <class V> fused_rows<V> epilogue(const fused_step<V>& step, double* to) const {
+    return {step, parts_.data(), blocks_, is_added_up_at_once() ? to : nullptr, arrived_.data()};
+  }
+  /// After the launches of such a step.
+  template <class Queue> void end_step(Queue& queue, int sums, double* to) const {
+    if (!is_added_up_at_once()) add_up(queue, sums, to);
   }
 
   template <class Queue> void add_up(Queue& queue, int sums, double* to) const {
@@ -150,6 +196,8 @@ class step_parts {
   }
 
  private:
+  bool is_added_up_at_once() const { return blocks_ > 0 && blocks_ <= parts_per_block; }
+
   template <int Sums, class Queue> void add_up(Queue& queue, double* to) const {
     const double* parts = parts_.data();
     double* next = parts_.data() + 2 * blocks_;
@@ -165,7 +213,9 @@ class step_parts {
   }
 
   std::int64_t blocks_;
-  mutable vector<double> parts_;  // of the step under way: one at a time, as with multiplies
+  // Of the step under way: one at a time, as with multiplies.
+  mutable vector<double> parts_;
+  mutable vector<unsigned> arrived_;
 };
 
 /// The step for kernels that add to y instead of finishing rows.

@@ -17,7 +17,7 @@ constexpr int survey_window = 1024;  // rows that sell_slices sorts together
 constexpr int length_bins = 1024;    // the last one also for longer rows
 
 struct window_record {
-  offset longest = 0, in_long_rows = 0, steps = 0;  // steps: places / 32
+  offset longest = 0, in_long_rows = 0, apart = 0, steps = 0;  // steps: places / 32
 };
 
 struct slice_record {
@@ -60,40 +60,49 @@ template <class Counts> __device__ offset steps_of_window(Counts& count, offset 
 // Traffic: 4 bytes per row.
 // Source: ours.
 template <class Offset>
-__global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_begin,
+__global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_begin, offset longest_in_slices,
                                    window_record* __restrict__ records) {
   __shared__ shared_array<unsigned, length_bins> count;
-  __shared__ shared_array<offset, threads_per_block / 32> longest_of_warp;
-  __shared__ shared_array<offset, threads_per_block / 32> in_long_of_warp;
+  __shared__ shared_array<offset, threads_per_block / 32> in_slices_of_warp;
+  __shared__ shared_array<window_record, threads_per_block / 32> found_by_warp;
   const auto larger = [](offset a, offset b) { return a > b ? a : b; };
   window_record found;
-  offset in_long = 0;
   for (std::int64_t first = std::int64_t{blockIdx.x} * survey_window; first < rows;
        first += std::int64_t{gridDim.x} * survey_window) {
     for (int b = threadIdx.x; b < length_bins; b += threads_per_block) count[b] = 0;
     __syncthreads();
-    offset longest = 0;
+    offset in_slices = 0;  // the longest row there
     for (int r = threadIdx.x; r < survey_window && first + r < rows; r += threads_per_block) {
       const offset length = row_begin[first + r + 1] - row_begin[first + r];
-      longest = larger(longest, length);
-      in_long += length > row_survey::long_row ? length : 0;
-      atomicAdd(&count[length < length_bins ? length : length_bins - 1], 1U);
+      const bool is_apart = length > longest_in_slices;
+      found.longest = larger(found.longest, length);
+      found.in_long_rows += length > row_survey::long_row ? length : 0;
+      found.apart += is_apart ? length : 0;
+      in_slices = larger(in_slices, is_apart ? 0 : length);
+      atomicAdd(&count[is_apart ? 0 : length < length_bins ? length : length_bins - 1], 1U);
     }
-    longest = pick_of_warp(longest, larger);
-    if (threadIdx.x % 32 == 0) longest_of_warp[threadIdx.x / 32] = longest;
+    in_slices = pick_of_warp(in_slices, larger);
+    if (threadIdx.x % 32 == 0) in_slices_of_warp[threadIdx.x / 32] = in_slices;
     __syncthreads();
     if (threadIdx.x < 32) {
-      for (int w = 0; w < threads_per_block / 32; ++w) longest = larger(longest, longest_of_warp[w]);
-      found.longest = larger(found.longest, longest);
-      found.steps += steps_of_window(count, longest);
+      for (int w = 0; w < threads_per_block / 32; ++w) in_slices = larger(in_slices, in_slices_of_warp[w]);
+      const offset steps = steps_of_window(count, in_slices);
+      found.steps += threadIdx.x == 0 ? steps : 0;
     }
     __syncthreads();
   }
-  in_long = sum_of_group<32>(in_long);
-  if (threadIdx.x % 32 == 0) in_long_of_warp[threadIdx.x / 32] = in_long;
+  found.longest = pick_of_warp(found.longest, larger);
+  found.in_long_rows = sum_of_group<32>(found.in_long_rows);
+  found.apart = sum_of_group<32>(found.apart);
+  if (threadIdx.x % 32 == 0) found_by_warp[threadIdx.x / 32] = found;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  for (int w = 0; w < threads_per_block / 32; ++w) found.in_long_rows += in_long_of_warp[w];
+  for (int w = 1; w < threads_per_block / 32; ++w) {
+    const window_record other = found_by_warp[w];
+    found.longest = larger(found.longest, other.longest);
+    found.in_long_rows += other.in_long_rows;
+    found.apart += other.apart;
+  }
   records[blockIdx.x] = found;
 }
 
@@ -194,12 +203,13 @@ template <class Queue, class V> row_survey survey_rows(const device_csr<V>& a) {
   Queue queue(*a.where(), {});
   with_row_begin(a, [&]<class Offset>(const Offset* row_begin) {
     queue.launch("survey_rows", blocks, threads_per_block, survey_rows_kernel<Offset>, a.rows, row_begin,
-                 records.data());
+                 longest_in_slices(a.rows, a.nnz), records.data());
   });
   row_survey out;
   for (const window_record& found : records.to_host()) {
     out.longest = std::max(out.longest, found.longest);
     out.in_long_rows += found.in_long_rows;
+    out.apart += found.apart;
     out.places += slice_height * found.steps;
   }
   return out;

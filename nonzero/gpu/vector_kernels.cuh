@@ -46,14 +46,6 @@ template <class Load, class Use> __device__ void for_batches(std::int64_t size, 
   }
 }
 
-/// Adds up what a grid of vector_blocks has left: a thread's share, for sums_of_block.
-__device__ inline step_sums share_of_parts(std::int64_t blocks, const double* parts, int sums) {
-  step_sums mine;
-  for (std::int64_t b = threadIdx.x; b < blocks; b += blockDim.x)
-    mine += {parts[b], sums > 1 ? parts[blocks + b] : 0.0};
-  return mine;
-}
-
 // A thread takes every so many numbers; each block leaves its part of the sum, which one block then adds up.
 // Good: long vectors.  Bad: short ones, for which two launches are the time.
 // Traffic: each vector once.

@@ -30,10 +30,11 @@ double exact_value_bytes(const device_facts& a) {
 /// rows of 16 at random in float, 0.9 in double); past it, it is no faster.
 device_forecast foresee_sell(const device_facts& a) {
   constexpr double per_slice = 8, passes = 4;  // where it begins, and its first row
-  const auto places = static_cast<double>(a.row.places);
+  const auto places = static_cast<double>(a.row.places + a.row.apart);
   const bool is_x_near = a.cols * a.value_bytes < a.cache_bytes / 2;
-  return {places * (a.value_bytes + sizeof(index)) + a.rows / lanes_of_warp * per_slice,
-          static_cast<double>(a.row.longest), passes, is_x_near ? 0.9 : 1.0};
+  const double longest_lane = a.row.apart > 0 ? 64 : static_cast<double>(a.row.longest);
+  return {places * (a.value_bytes + sizeof(index)) + a.rows / lanes_of_warp * per_slice, longest_lane, passes,
+          is_x_near ? 0.9 : 1.0};
 }
 
 /// In blocks of n x n, n - 1 of n rows have the columns of the row before.

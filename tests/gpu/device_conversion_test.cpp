@@ -10,6 +10,7 @@
 #include <nonzero/plan/kernels.hpp>
 // After the language that it is written in: sorted so by its name.
 #include <nonzero/gpu/placed_bsr.cuh>
+#include <nonzero/gpu/placed_sell.cuh>
 
 #include "tests/formats/block_matrices.hpp"
 
@@ -50,6 +51,9 @@ template <class V> std::vector<battery::named_matrix<V>> matrices() {
   for (auto& m : block_matrices<V>()) all.push_back(std::move(m));
   all.push_back({"poisson_2d", nz::generate::poisson_2d<V>(70, 61)});
   all.push_back({"rmat", nz::generate::rmat<V>(12, 6)});
+  all.push_back({"dense_rows", nz::generate::dense_rows<V>(3000, 3, 2)});
+  all.push_back({"ones", nz::generate::rmat<V>(12, 6)});
+  all.back().a.val.assign(all.back().a.col.size(), V{1});
   all.push_back({"fem_blocks", nz::generate::fem_blocks<V>(9, 8, 7)});
   return all;
 }
@@ -58,9 +62,25 @@ template <class V> class DeviceConversion : public testing::Test {};
 using precisions = testing::Types<float, double>;
 TYPED_TEST_SUITE(DeviceConversion, precisions);
 
+/// A row of so many entries in each 1,024, and nothing else: its slice pads 31 empty ones.
+template <class V> csr<V> one_row_in_each_window(index length) {
+  csr<V> a{20 * 1024, length, {0}, {}, {}};
+  for (index i = 0; i < a.rows; ++i) {
+    for (index j = 0; i % 1024 == 0 && j < length; ++j) {
+      a.col.push_back(j);
+      a.val.push_back(static_cast<V>(j + 1));
+    }
+    a.row_begin.push_back(static_cast<offset>(a.col.size()));
+  }
+  return a;
+}
+
 template <class Offset, class V> void expect_same_slices(const csr<V>& a) {
   const auto made = make<nz::gpu::placed_sell<V, Offset>>(a, sizeof(Offset) == 8, no_limit);
-  const auto expected = nz::gpu::to_warp_slices(a, no_limit);
+  const offset longest = nz::gpu::longest_in_slices(a.rows, a.nnz());
+  auto expected = nz::gpu::to_warp_slices(a, no_limit, longest);
+  for (index& i : expected.row)
+    if (a.row_length(i) > longest) i = -1;
   const auto rows = nz::gpu::rows_of_slices(expected.row);
   EXPECT_EQ(made.rows, a.rows);
   EXPECT_EQ(made.cols, a.cols);
@@ -68,8 +88,18 @@ template <class Offset, class V> void expect_same_slices(const csr<V>& a) {
   expect_same("first", made.row.first, rows.first);
   expect_same("listed", made.row.listed, rows.listed);
   expect_same("col", made.col, expected.col);
-  expect_same("val", made.val, expected.val);
-  EXPECT_EQ(made.padding_bytes, footprint_of(expected).padding_bytes);
+  expect_same("val", made.val, made.one_value ? array<V>{} : expected.val);
+  array<index> part_col;
+  array<V> part_val;
+  for (index i = 0; i < a.rows; ++i) {
+    if (a.row_length(i) <= longest) continue;
+    part_col.insert(part_col.end(), a.col.begin() + a.row_begin[i], a.col.begin() + a.row_begin[i + 1]);
+    part_val.insert(part_val.end(), a.val.begin() + a.row_begin[i], a.val.begin() + a.row_begin[i + 1]);
+  }
+  expect_same("part_col", made.part_col, part_col);
+  expect_same("part_val", made.part_val, made.one_value ? array<V>{} : part_val);
+  const auto padding = static_cast<std::uint64_t>(std::ranges::count(expected.col, nz::padding_column));
+  EXPECT_EQ(made.padding_bytes, padding * (sizeof(index) + (made.one_value ? 0 : sizeof(V))));
 }
 
 TYPED_TEST(DeviceConversion, MakesTheSlicesThatTheHostMakes) {
@@ -164,11 +194,12 @@ TYPED_TEST(DeviceConversion, RefusesPaddingOfBlocksInTheWordsOfTheHost) {
 }
 
 TYPED_TEST(DeviceConversion, RefusesPaddingInTheWordsOfTheHost) {
-  const auto a = nz::generate::dense_rows<TypeParam>(3000, 3, 2);
-  const auto expected = refusal([&] { nz::gpu::to_warp_slices(a, {}); });
+  const auto a = one_row_in_each_window<TypeParam>(64);
+  constexpr nz::padding_budget budget{1.5};
+  const auto expected = refusal([&] { nz::gpu::to_warp_slices(a, budget); });
   EXPECT_NE(expected, "none");
   using placed = nz::gpu::placed_sell<TypeParam, std::int32_t>;
-  EXPECT_EQ(refusal([&] { make<placed>(a, false, {}); }), expected);
+  EXPECT_EQ(refusal([&] { make<placed>(a, false, budget); }), expected);
 }
 
 }  // namespace

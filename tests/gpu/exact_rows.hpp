@@ -36,7 +36,9 @@ class ExactRows : public testing::TestWithParam<nz::device_kind> {
   /// y = 2 A x - y: an epilogue that is left out, or comes twice, shows in y. More than once: what a multiply
   /// leaves behind must not disturb the next.
   static void check_rows(const char* kernel, const std::vector<nz::index>& lengths) {
-    const nz::csr<double> a = rows_of(lengths);
+    check(kernel, rows_of(lengths));
+  }
+  static void check(const char* kernel, const nz::csr<double>& a) {
     nz::validate(a);
     std::vector<double> x(a.cols), y0(a.rows), expected(a.rows);
     for (nz::index j = 0; j < a.cols; ++j) x[j] = 1 + j % 3;

@@ -100,9 +100,22 @@ TEST(SellSlicesOnGpu, TakesNoMoreThanCsrForARegularMatrix) {
   EXPECT_LE(sell_slices().prepare(a)->storage().bytes, nz::footprint_of(a).bytes);
 }
 
-TEST(SellSlicesOnGpu, RefusesPaddingPastTheBudget) {
+TEST(SellSlicesOnGpu, TakesNoMoreThanCsrForGiantRows) {
   const auto a = nz::generate::dense_rows<float>(3000, 3, 2);
-  EXPECT_THROW(sell_slices().prepare(a), nz::unsupported);
+  EXPECT_LE(sell_slices().prepare(a)->storage().bytes, nz::footprint_of(a).bytes);
+}
+
+TEST(SellSlicesOnGpu, HoldsNoValuesWhereTheyAreTheSame) {
+  auto a = nz::generate::poisson_2d<double>(300, 300);
+  const auto with_values = sell_slices().prepare(a)->storage().bytes;
+  a.val.assign(a.val.size(), -0.5);
+  EXPECT_LE(sell_slices().prepare(a)->storage().bytes, with_values / 3 + 64 * 1024);
+}
+
+TYPED_TEST(SlicedKernels, MultiplyInfinitiesByEntriesAlone) {
+  auto a = nz::generate::rmat<TypeParam>(12, 6);
+  a.val.assign(a.val.size(), std::numeric_limits<TypeParam>::infinity());
+  expect_right(sell_slices(), a, false);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/fingerprint.hpp>
-#include <nonzero/formats/sell.hpp>
 #include <nonzero/gpu/emulator/device.hpp>
+#include <nonzero/gpu/warp_slices_internal.hpp>
 #include <nonzero/io/generate.hpp>
 
 #include "tests/battery/battery.hpp"
@@ -33,16 +33,19 @@ TYPED_TEST(Survey, OfRowsHasTheLongestAndWhatSlicesTake) {
     for (const bool wide : {false, true}) {
       SCOPED_TRACE(name + (wide ? ", wide" : ""));
       const auto found = nz::emulator_surveys<V>().rows(*nz::place_csr(a, nz::emulator_device(), wide));
-      nz::offset longest = 0, in_long_rows = 0;
+      const nz::offset most = std::max<nz::offset>(64, 4 * (a.nnz() / std::max(a.rows, 1)));
+      nz::offset longest = 0, in_long_rows = 0, apart = 0;
       for (nz::index i = 0; i < a.rows; ++i) {
         longest = std::max(longest, a.row_length(i));
         if (a.row_length(i) > 64) in_long_rows += a.row_length(i);
+        if (a.row_length(i) > most) apart += a.row_length(i);
       }
       EXPECT_EQ(found.longest, longest);
       EXPECT_EQ(found.in_long_rows, in_long_rows);
-      const auto slices = nz::to_sell(a, {.height = 32, .sigma = 1024}, {1e9});
+      EXPECT_EQ(found.apart, apart);
+      const auto slices = nz::gpu::to_warp_slices(a, {1e9}, most);
       EXPECT_GE(found.places, slices.slice_begin.back());
-      if (longest <= told_apart) {
+      if (std::min(longest, most) <= told_apart) {
         EXPECT_EQ(found.places, slices.slice_begin.back());
       }
     }

@@ -153,8 +153,8 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
   void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const override {
     run(V{1}, x, V{0}, y, in);
     cuda_queue queue(*this->where(), in);
-    gpu::step_after_multiply(queue, this->rows(), parts_.epilogue(step), y);
-    parts_.add_up(queue, step.sums(), sums);
+    gpu::step_after_multiply(queue, this->rows(), parts_.epilogue(step, sums), y);
+    parts_.end_step(queue, step.sums(), sums);
   }
 
   // In the order in which they are made: what describes an array goes before the array does.

@@ -1,0 +1,222 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <nonzero/gpu/entry_values.cuh>
+#include <nonzero/gpu/read_once.cuh>
+#include <nonzero/gpu/steps.cuh>
+#include <nonzero/gpu/threads.cuh>
+
+// Rows that are too long for a lane, or for a few, are listed once, in parts of a length that a warp is soon
+// done with. How they are cut depends on the matrix alone. Rows of several parts are finished by a launch of
+// their own.
+namespace nz::gpu {
+
+constexpr offset longest_part = 512;
+
+/// How many parts a row is cut into, the fewest; 0: it is short.
+__device__ inline offset parts_of(offset entries, offset longest_short) {
+  return entries <= longest_short ? 0 : (entries + longest_part - 1) / longest_part;
+}
+/// Where part p of n begins: they are as equal as they can be.
+__device__ inline offset begin_of_part(offset entries, offset n, offset p) {
+  const offset longer = entries % n;
+  return p * (entries / n) + (p < longer ? p : longer);
+}
+
+/// For each row its parts, and 2^32 besides if it has several; and a 0 behind the last. Sums of these count
+/// parts and cut rows at once. In `entries`, unless it is null, how many of a long row there are.
+template <class Offset>
+__global__ void count_parts_kernel(index rows, const Offset* __restrict__ row_begin, offset longest_short,
+                                   std::int64_t* __restrict__ count, Offset* __restrict__ entries) {
+  const std::int64_t i = thread_in_grid();
+  if (i > rows) return;
+  const offset length = i < rows ? row_begin[i + 1] - row_begin[i] : 0, n = parts_of(length, longest_short);
+  count[i] = n > 1 ? (std::int64_t{1} << 32) + n : n;
+  if (entries != nullptr) entries[i] = static_cast<Offset>(n > 0 ? length : 0);
+}
+
+/// The parts of long rows, in their order.
+template <class Offset> struct part_list {
+  index* row;     // the row i that it is all of, or -1 - i
+  Offset* begin;  // its entries
+  Offset* end;
+  index* cut_row;  // the rows of several parts, and the first and the number of each one's
+  index* first_part;
+  index* part_count;
+};
+
+/// A thread per part finds its row by halving in `before`, the sums of what count_parts_kernel found. The
+/// entries of row i begin at entry[i] of wherever they are.
+template <class Offset>
+__global__ void list_parts_kernel(index rows, std::int64_t parts, const Offset* __restrict__ row_begin,
+                                  offset longest_short, const std::int64_t* __restrict__ before,
+                                  const Offset* __restrict__ entry, part_list<Offset> list) {
+  constexpr std::int64_t parts_mask = 0xffffffff;
+  const std::int64_t part = thread_in_grid();
+  if (part >= parts) return;
+  index low = 0, high = rows - 1;  // the last row with no more than `part` before it
+  while (low < high) {
+    const index middle = low + (high - low + 1) / 2;
+    if ((before[middle] & parts_mask) <= part)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  const offset entries = row_begin[low + 1] - row_begin[low], n = parts_of(entries, longest_short);
+  const offset p = part - (before[low] & parts_mask);
+  list.row[part] = n == 1 ? low : -1 - low;
+  list.begin[part] = static_cast<Offset>(entry[low] + begin_of_part(entries, n, p));
+  list.end[part] = static_cast<Offset>(entry[low] + begin_of_part(entries, n, p + 1));
+  if (n == 1 || p != 0) return;
+  list.cut_row[before[low] >> 32] = low;
+  list.first_part[before[low] >> 32] = static_cast<index>(part);
+  list.part_count[before[low] >> 32] = static_cast<index>(n);
+}
+
+/// A warp per part copies its entries to where they stay.
+template <class A, class Offset>
+__global__ void copy_parts_kernel(std::int64_t parts, part_list<Offset> list,
+                                  const Offset* __restrict__ row_begin, const Offset* __restrict__ entry,
+                                  const index* __restrict__ from_col, const A* __restrict__ from_val,
+                                  index* __restrict__ col, A* __restrict__ val) {
+  const std::int64_t part = thread_in_grid() / 32;
+  if (part >= parts) return;
+  const index listed = list.row[part], row = listed >= 0 ? listed : -1 - listed;
+  const Offset from = row_begin[row] - entry[row];
+  for (Offset k = list.begin[part] + static_cast<Offset>(threadIdx.x % 32); k < list.end[part]; k += 32) {
+    col[k] = from_col[from + k];
+    if (val != nullptr) val[k] = from_val[from + k];
+  }
+}
+
+/// The parts, as a multiply needs them.
+template <class V, class Offset> struct parts_of_rows {
+  std::int64_t parts;
+  const index* row;
+  const Offset *begin, *end;
+  V* sum;  // of the parts of cut rows; written and read by each multiply
+
+  __device__ std::int64_t blocks() const {
+    constexpr int warps = threads_per_block / 32;
+    return (parts + warps - 1) / warps;
+  }
+};
+
+/// The list in a device's memory.
+template <class V, class Offset> struct placed_parts {
+  vector<index> row;  // as in part_list
+  vector<Offset> begin, end;
+  vector<index> cut_row, first_part, part_count;
+  mutable vector<V> sum;
+
+  placed_parts() = default;
+  /// Rows of more than longest_short entries. The entries of row i are at entry[i] of wherever they are, or
+  /// if that is null, at row_begin[i].
+  template <class Queue>
+  placed_parts(Queue& queue, const std::shared_ptr<device>& on, index rows, const Offset* row_begin,
+               offset longest_short, Offset* entry) {
+    const std::int64_t counts = std::int64_t{rows} + 1;
+    auto before = queue.template temporary<std::int64_t>(static_cast<std::size_t>(counts));
+    queue.launch("count_parts", blocks_for(counts), threads_per_block, count_parts_kernel<Offset>, rows,
+                 row_begin, longest_short, before.data(), entry);
+    queue.exclusive_sum(before.data(), before.data(), counts);
+    if (entry != nullptr) queue.exclusive_sum(entry, entry, counts);
+    const std::int64_t total = queue.read(before.data() + rows);
+    const auto parts = static_cast<std::size_t>(total & 0xffffffff),
+               cut = static_cast<std::size_t>(total >> 32);
+    row = vector<index>(on, parts);
+    begin = vector<Offset>(on, parts);
+    end = vector<Offset>(on, parts);
+    cut_row = vector<index>(on, cut);
+    first_part = vector<index>(on, cut);
+    part_count = vector<index>(on, cut);
+    sum = vector<V>(on, cut > 0 ? parts : 0);
+    queue.launch("list_parts", blocks_for(size()), threads_per_block, list_parts_kernel<Offset>, rows, size(),
+                 row_begin, longest_short, before.data(), entry == nullptr ? row_begin : entry, list());
+  }
+  std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
+  part_list<Offset> list() {
+    return {row.data(), begin.data(), end.data(), cut_row.data(), first_part.data(), part_count.data()};
+  }
+  parts_of_rows<V, Offset> for_multiply() const {
+    return {size(), row.data(), begin.data(), end.data(), sum.data()};
+  }
+  std::uint64_t bytes() const {
+    return row.bytes() + begin.bytes() + end.bytes() + cut_row.bytes() + first_part.bytes() +
+           part_count.bytes() + sum.bytes();
+  }
+
+  /// Of a multiply: those that take the parts, which come first as they take the longest.
+  std::int64_t blocks() const { return blocks_for(size() * 32); }
+  std::int64_t finishing_blocks() const { return blocks_for(static_cast<std::int64_t>(cut_row.size()) * 32); }
+  template <class Queue, class Epilogue> void finish(Queue& queue, V* y, Epilogue epilogue) const;
+};
+
+/// The sum of the products of entries [begin, end), in the first of a group of lanes.
+template <int Lanes, int Ahead, class V, class A, class Offset>
+__device__ __forceinline__ V sum_of_entries(Offset begin, Offset end, const index* __restrict__ col,
+                                            entry_values<A> values, const V* __restrict__ x) {
+  V sum = 0;
+  for (Offset k = begin + static_cast<int>(threadIdx.x % Lanes); k < end; k += Lanes * Ahead) {
+    index j[Ahead];
+    A v[Ahead];
+    V v_x[Ahead];
+    const auto is_there = [=](int q) { return q * Lanes < end - k; };
+    for (int q = 0; q < Ahead; ++q) j[q] = is_there(q) ? read_once(col + k + q * Lanes) : 0;
+    if (values.each == nullptr)
+      for (int q = 0; q < Ahead; ++q) v[q] = is_there(q) ? values.all : A{0};
+    else
+      for (int q = 0; q < Ahead; ++q) v[q] = is_there(q) ? read_once(values.each + k + q * Lanes) : A{0};
+    for (int q = 0; q < Ahead; ++q) v_x[q] = is_there(q) ? x[j[q]] : V{0};
+    for (int q = 0; q < Ahead; ++q) sum += static_cast<V>(v[q]) * v_x[q];
+  }
+  return sum_of_group<Lanes>(sum);
+}
+
+/// A warp per part, for the first a.blocks() blocks of a grid: rows of one part are finished.
+template <class A, class V, class Offset, class Finish>
+__device__ __forceinline__ void sum_part(const parts_of_rows<V, Offset>& a, const index* __restrict__ col,
+                                         entry_values<A> values, const V* __restrict__ x, Finish& finish) {
+  const std::int64_t part = thread_in_grid() / 32;
+  if (part >= a.parts) return;  // the whole warp
+  const index row = a.row[part];
+  const V sum = sum_of_entries<32, 8>(a.begin[part], a.end[part], col, values, x);
+  if (threadIdx.x % 32 != 0) return;
+  if (row >= 0)
+    finish(sum, row);
+  else
+    a.sum[part] = sum;
+}
+
+/// A warp per cut row adds up its parts, always in the same order.
+template <class V, class Epilogue>
+__global__ void finish_cut_rows_kernel(std::int64_t cut_rows, const index* __restrict__ cut_row,
+                                       const index* __restrict__ first_part,
+                                       const index* __restrict__ part_count, const V* part_sum,
+                                       V* __restrict__ y, Epilogue finish) {
+  const std::int64_t cut = thread_in_grid() / 32;
+  row_finisher<Epilogue> finish_row(finish, y);
+  const bool has_row = cut < cut_rows;  // the whole warp
+  const index row = has_row ? cut_row[cut] : 0, parts = has_row ? part_count[cut] : 0;
+  const V* const mine = part_sum + (has_row ? first_part[cut] : 0);
+  wait_for_launch_before();
+  if (has_row) {
+    V sum = 0;
+    for (index p = threadIdx.x % 32; p < parts; p += 32) sum += mine[p];
+    sum = sum_of_group<32>(sum);
+    if (threadIdx.x % 32 == 0) finish_row(sum, row);
+  }
+  finish_row.leave_sums();
+}
+
+template <class V, class Offset>
+template <class Queue, class Epilogue>
+void placed_parts<V, Offset>::finish(Queue& queue, V* y, Epilogue epilogue) const {
+  queue.launch_after("finish_cut_rows", finishing_blocks(), threads_per_block,
+                     finish_cut_rows_kernel<V, Epilogue>, static_cast<std::int64_t>(cut_row.size()),
+                     cut_row.data(), first_part.data(), part_count.data(), sum.data(), y, epilogue);
+}
+
+}  // namespace nz::gpu

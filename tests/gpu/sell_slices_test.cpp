@@ -1,0 +1,87 @@
+#include "tests/gpu/exact_rows.hpp"
+
+// sell_slices at the edges of what it keeps apart, in the emulator and on a card.
+namespace {
+
+using nz::index;
+
+class SellSlices : public ExactRows {};
+
+/// Short rows of about this length, to which others are added.
+std::vector<index> short_rows(index count, index length) {
+  std::vector<index> out;
+  for (index i = 0; i < count; ++i) out.push_back(i % (2 * length + 1));
+  return out;
+}
+
+TEST_P(SellSlices, FinishesRowsAboutAsLongAsALaneMayHave) {
+  std::vector<index> lengths = short_rows(3000, 3);
+  for (index length = 60; length < 70; ++length) {
+    lengths.push_back(length);
+    lengths.push_back(0);
+  }
+  check_rows("sell_slices", lengths);
+}
+
+TEST_P(SellSlices, FinishesLongRowsOfOnePartAndOfSeveral) {
+  std::vector<index> lengths = short_rows(3000, 3);
+  for (const index length : {65, 511, 512, 513, 1024, 1025, 20000, 3, 0, 70})
+    lengths.insert(lengths.begin() + 37 * length % 2000, length);
+  check_rows("sell_slices", lengths);
+}
+
+TEST_P(SellSlices, FinishesLongRowsThatFillAWindow) {
+  std::vector<index> lengths = short_rows(200'000, 1);
+  std::fill(lengths.begin() + 1024, lengths.begin() + 2 * 1024, 600);
+  check_rows("sell_slices", lengths);
+}
+
+TEST_P(SellSlices, FinishesNothingButLongRows) {
+  check_rows("sell_slices", {5000, 5000, 0, 0, 0, 0, 0, 0, 0, 0});
+}
+
+INSTANTIATE_TEST_SUITE_P(On, SellSlices, on_emulator_and_card, name_of_device);
+
+/// Kernels that read no values where all are the same.
+class OneValue : public ExactRows {
+ protected:
+  static nz::csr<double> matrix() {
+    std::vector<index> lengths = short_rows(6000, 4);
+    lengths[17] = 3000;
+    return rows_of(lengths);
+  }
+};
+
+constexpr const char* kernels[] = {"csr_merge", "csr_groups", "sell_slices"};
+
+TEST_P(OneValue, IsTakenForAllEntries) {
+  nz::csr<double> a = matrix();
+  a.val.assign(a.val.size(), 3);
+  for (const char* kernel : kernels) {
+    SCOPED_TRACE(kernel);
+    check(kernel, a);
+  }
+}
+
+TEST_P(OneValue, IsNotTakenWhereTheLastDiffers) {
+  nz::csr<double> a = matrix();
+  a.val.assign(a.val.size(), 3);
+  a.val.back() = 2;
+  for (const char* kernel : kernels) {
+    SCOPED_TRACE(kernel);
+    check(kernel, a);
+  }
+}
+
+TEST_P(OneValue, IsNotTakenForZerosOfBothSigns) {
+  nz::csr<double> a = matrix();
+  a.val.assign(a.val.size(), 0.0);
+  a.val[a.val.size() / 2] = -0.0;
+  for (const char* kernel : kernels)
+    EXPECT_EQ(nz::find_kernel(kernel, GetParam()).prepare(a)->encodings().find("one value"),
+              std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(On, OneValue, on_emulator_and_card, name_of_device);
+
+}  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -41,17 +42,20 @@ template <class V> std::vector<double> sum_links(const csr<V>& to) {
   return sum;
 }
 
-/// Pages by falling outdegree; of the same, by their numbers.
+/// Pages by falling number of entries in their columns, the links to them; of the same, by their numbers. So
+/// rows of the transposed matrix that are next to each other have about the same length, and the pages that
+/// are met most are among the first where links go both ways.
 template <class V> array<index> order_by_degree(const csr<V>& links) {
+  std::vector<index> degree(static_cast<std::size_t>(links.rows), 0);
+  for (const index j : links.col) ++degree[static_cast<std::size_t>(j)];
   // Those of each degree begin where those of higher ones end.
-  std::vector<index> begin(static_cast<std::size_t>(longest_row(links)) + 2, 0);
-  const auto place = [&](index i) -> index& {
-    return begin[begin.size() - 2 - static_cast<std::size_t>(links.row_length(i))];
-  };
-  for (index i = 0; i < links.rows; ++i) ++*(&place(i) + 1);
+  std::vector<index> begin(static_cast<std::size_t>(std::ranges::max(degree)) + 2, 0);
+  const auto place = [&](index d) -> index& { return begin[begin.size() - 2 - static_cast<std::size_t>(d)]; };
+  for (const index d : degree) ++*(&place(d) + 1);
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   array<index> order(static_cast<std::size_t>(links.rows));
-  for (index i = 0; i < links.rows; ++i) order[static_cast<std::size_t>(place(i)++)] = i;
+  for (index i = 0; i < links.rows; ++i)
+    order[static_cast<std::size_t>(place(degree[static_cast<std::size_t>(i)])++)] = i;
   return order;
 }
 

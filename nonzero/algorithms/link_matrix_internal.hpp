@@ -32,7 +32,7 @@ template <class V> struct link_matrix {
 /// order, as web pages by address, would lose it.
 template <class V> bool is_better_by_degree(const csr<V>& links);
 
-/// Where `by_degree`, pages are numbered by falling outdegree. Throws `shape_error` unless `links` is square,
+/// Where `by_degree`, pages are numbered by falling indegree. Throws `shape_error` unless `links` is square,
 /// `unsupported` for weights that are negative, not finite, or that add up to what V cannot divide by.
 template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, bool is_weighted, bool by_degree);
 

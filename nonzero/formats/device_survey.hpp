@@ -14,8 +14,9 @@ struct row_survey {
   static constexpr offset long_row = 64;
 
   offset longest = 0;
-  offset in_long_rows = 0;  // entries, in rows of more than long_row
-  offset apart = 0;         // entries, in rows that sell_slices leaves out of its slices, for being so long
+  offset in_long_rows = 0;       // entries, in rows of more than long_row
+  offset longest_in_slices = 0;  // of those that sell_slices leaves to a lane each
+  offset apart = 0;  // entries, in rows that sell_slices leaves out of its slices, for being so long
   /// Of its slices of 32 rows, sorted by length among the nearest 1,024 and as wide as their longest row:
   /// exact where no row there is longer than 1,023, else an upper bound.
   offset places = 0;
@@ -31,6 +32,7 @@ struct slice_survey {
   /// In other slices, whose k-th entries are all within 2^8 and 2^16 columns of each other, for each k.
   offset within_8_bits = 0, within_16_bits = 0;
   offset exact = 0;      // in slices whose values single precision holds
+  offset same = 0;       // in slices whose values are all the matrix's first one
   double twin_rows = 0;  // the share of rows that have the very columns of the row before: blocks
 };
 

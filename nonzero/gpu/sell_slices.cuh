@@ -25,7 +25,7 @@ template <class A, class V, class Offset> struct sell_arrays {
 template <class A, class V, class Offset>
 __device__ __forceinline__ V sum_of_place(const sell_arrays<A, V, Offset>& a, std::int64_t slice, int lane,
                                           const V* __restrict__ x) {
-  constexpr int ahead = 32 / sizeof(V);  // entries that are under way at once
+  constexpr int ahead = 64 / sizeof(V);  // entries that are under way at once
   V sum = 0;
   in_batches<ahead>(a.slice_begin[slice], a.slice_begin[slice + 1], [&](auto steps, Offset k) {
     index j[steps];
@@ -67,9 +67,11 @@ __global__ void sell_slices_kernel(sell_arrays<A, V, Offset> a, const V* __restr
                        slice = place / slice_height;
     const int lane = threadIdx.x % slice_height;
     if (place < a.rows) {
-      const V sum = sum_of_place(a, slice, lane, x);
       const index row = row_of_place(a.first_row, a.listed_rows, slice, lane);
-      if (!HasLongRows || row >= 0) finish_row(sum, row);
+      const bool is_here = !HasLongRows || row >= 0;
+      if (is_here) finish_row.expect(row);
+      const V sum = sum_of_place(a, slice, lane, x);
+      if (is_here) finish_row(sum, row);
     }
   }
   finish_row.leave_sums();

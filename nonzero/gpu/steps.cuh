@@ -81,11 +81,18 @@ __device__ inline bool is_last_to_arrive(unsigned blocks, unsigned* arrived) {
   return is_last != 0;
 }
 
-/// A thread's share of the parts, for sums_of_block.
+/// A thread's share of the parts, for sums_of_block; eight are under way at once.
 __device__ inline step_sums share_of_parts(std::int64_t blocks, const double* parts, int sums) {
+  constexpr int ahead = 8;
   step_sums mine;
-  for (std::int64_t b = threadIdx.x; b < blocks; b += blockDim.x)
-    mine += {read_fresh(parts + b), sums > 1 ? read_fresh(parts + blocks + b) : 0.0};
+  for (std::int64_t first = threadIdx.x; first < blocks; first += ahead * blockDim.x) {
+    step_sums part[ahead];
+    for (int q = 0; q < ahead; ++q) {
+      const std::int64_t b = first + q * blockDim.x;
+      if (b < blocks) part[q] = {read_fresh(parts + b), sums > 1 ? read_fresh(parts + blocks + b) : 0.0};
+    }
+    for (const step_sums& p : part) mine += p;
+  }
   return mine;
 }
 
@@ -95,6 +102,8 @@ template <class Epilogue> class row_finisher;
 template <class V> class row_finisher<scale_and_add<V>> {
  public:
   __device__ row_finisher(const scale_and_add<V>& finish, V* y) : finish_(finish), y_(y) {}
+  /// That this row will be finished: what that reads may come while its sum is made.
+  __device__ void expect(std::int64_t) const {}
   __device__ void operator()(V sum, std::int64_t row) const { finish_(sum, y_[row]); }
   __device__ void leave_sums() const {}
 
@@ -106,6 +115,16 @@ template <class V> class row_finisher<scale_and_add<V>> {
 template <class V> class row_finisher<fused_rows<V>> {
  public:
   __device__ row_finisher(const fused_rows<V>& finish, V* y) : finish_(finish), y_(y) {}
+  __device__ void expect(std::int64_t row) const {
+    const fused_step<V>& step = finish_.step;
+    const auto expect_number = [row](const V* from) {
+      if (from != nullptr) read_soon(from + row);
+    };
+    expect_number(step.b);
+    expect_number(step.c);
+    expect_number(step.scale);
+    expect_number(step.measure[0].with);
+  }
   __device__ void operator()(V sum, std::int64_t row) {
     mine_ += finish_.step.measure_row(finish_.step(sum, row, y_[row]), row);
   }

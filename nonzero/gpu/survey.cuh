@@ -24,8 +24,8 @@ struct slice_record {
   offset entries = 0;
   index compared = 0;  // rows that have a row before them in the slice, unless both are empty
   index moved = 0, repeated = 0, twins = 0;
-  index spread = 0;  // the most columns between the k-th entries of two rows
-  index inexact = 0;
+  index spread = 0;              // the most columns between the k-th entries of two rows
+  index inexact = 0, other = 0;  // rows with a value that is no float, or not the first one
 };
 
 template <class T, class Pick> __device__ T pick_of_warp(T value, Pick pick) {
@@ -142,10 +142,11 @@ __global__ void survey_slices_kernel(index rows, const Offset* __restrict__ row_
   const Offset before = has_row && lane > 0 ? row_begin[row - 1] : begin;
   const bool is_compared = has_row && lane > 0 && (full_length > 0 || begin > before);
   bool is_moved = is_compared && begin - before == full_length, is_twin = is_moved;
-  bool is_repeated = is_moved, is_exact = true;
+  bool is_repeated = is_moved, is_exact = true, is_same = true;
   for (int k = 0; k < length; ++k) {
     const V mine = val[begin + k];
     is_exact = is_exact && static_cast<V>(static_cast<float>(mine)) == mine;
+    is_same = is_same && mine == val[0];
     if (!is_moved && !is_twin) continue;
     const index distance = col[begin + k] - col[before + k];
     is_moved = is_moved && distance == 1;
@@ -157,6 +158,7 @@ __global__ void survey_slices_kernel(index rows, const Offset* __restrict__ row_
   found.repeated = __popc(__ballot_sync(full_warp, is_moved && is_repeated));
   found.twins = __popc(__ballot_sync(full_warp, is_twin));
   found.inexact = __popc(__ballot_sync(full_warp, !is_exact));
+  found.other = __popc(__ballot_sync(full_warp, !is_same));
   found.spread = spread_of_slice(col, begin, length);
   found.compared = __popc(__ballot_sync(full_warp, is_compared));
   found.entries = offset{row_begin[end]} - offset{row_begin[first]};
@@ -212,6 +214,7 @@ template <class Queue, class V> row_survey survey_rows(const device_csr<V>& a) {
     out.apart += found.apart;
     out.places += slice_height * found.steps;
   }
+  out.longest_in_slices = std::min(out.longest, longest_in_slices(a.rows, a.nnz));
   return out;
 }
 
@@ -236,6 +239,7 @@ template <class Queue, class V> slice_survey survey_slices(const device_csr<V>& 
     if (!has_diagonals && found.spread < 1 << 8) out.within_8_bits += found.entries;
     if (!has_diagonals && found.spread < 1 << 16) out.within_16_bits += found.entries;
     if (found.inexact == 0) out.exact += found.entries;
+    if (found.other == 0) out.same += found.entries;
     rows += found.compared;
     twins += found.twins;
   }

@@ -143,7 +143,8 @@ class cuda_queue {
   }
 
   static constexpr std::int64_t most_blocks = 2147483647;
-  static constexpr std::size_t unasked_shared_bytes = 48 * 1024;  // that any kernel may have
+  // Any kernel may have 48 KiB, those that it declares itself among them.
+  static constexpr std::size_t unasked_shared_bytes = 32 * 1024;
   gpu_card& on_;
   current_device current_;
   cudaStream_t in_;

@@ -65,7 +65,7 @@ ordered_json as_json(const command_options& options, const loaded_graph<V>& grap
                       {"device", name_of(found.plan.kind)},
                       {"method", options.method},
                       {"kernel", found.plan.kernel},
-                      {"by_degree", found.is_by_degree},
+                      {"renumbered", found.is_renumbered},
                       {"planning_seconds", found.plan.seconds},
                       {"seconds_per_iteration", found.iteration_seconds},
                       {"top", ordered_json::array()}};

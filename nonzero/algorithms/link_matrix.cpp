@@ -1,11 +1,8 @@
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include <nonzero/algorithms/link_matrix_internal.hpp>
-#include <nonzero/plan/locality.hpp>
 #include <nonzero/plan/reorder.hpp>
 
 namespace nz {
@@ -42,23 +39,6 @@ template <class V> std::vector<double> sum_links(const csr<V>& to) {
   return sum;
 }
 
-/// Pages by falling number of entries in their columns, the links to them; of the same, by their numbers. So
-/// rows of the transposed matrix that are next to each other have about the same length, and the pages that
-/// are met most are among the first where links go both ways.
-template <class V> array<index> order_by_degree(const csr<V>& links) {
-  std::vector<index> degree(static_cast<std::size_t>(links.rows), 0);
-  for (const index j : links.col) ++degree[static_cast<std::size_t>(j)];
-  // Those of each degree begin where those of higher ones end.
-  std::vector<index> begin(static_cast<std::size_t>(std::ranges::max(degree)) + 2, 0);
-  const auto place = [&](index d) -> index& { return begin[begin.size() - 2 - static_cast<std::size_t>(d)]; };
-  for (const index d : degree) ++*(&place(d) + 1);
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  array<index> order(static_cast<std::size_t>(links.rows));
-  for (index i = 0; i < links.rows; ++i)
-    order[static_cast<std::size_t>(place(degree[static_cast<std::size_t>(i)])++)] = i;
-  return order;
-}
-
 /// The rows in another order.
 template <class V> csr<V> rows_in_order(const csr<V>& a, const array<index>& order) {
   csr<V> out{a.rows, a.cols, {0}, {}, {}};
@@ -84,21 +64,14 @@ template <class V> csr<V> transpose_in_order(const csr<V>& links, const array<in
 
 }  // namespace
 
-template <class V> bool is_better_by_degree(const csr<V>& links) {
-  // In smaller graphs all of what is gathered lies in a near cache. Scattered ones have 0.4 (a social
-  // network) to 0.8 lines per entry, those of web pages 0.04 to 0.1.
-  constexpr offset fewest_links = 500'000;
-  constexpr double scattered = 0.3;
-  return links.nnz() >= fewest_links && find_locality(links).lines_per_entry > scattered;
-}
-
-template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, bool is_weighted, bool by_degree) {
+template <class V>
+link_matrix<V> make_link_matrix(const csr<V>& links, bool is_weighted, page_order numbers) {
   if (links.rows != links.cols)
     throw shape_error(fmt::format("a graph has as many rows as columns, and this matrix is {} × {}",
                                   links.rows, links.cols));
   if (is_weighted) require_weights(links);
   link_matrix<V> out{.to = {}, .per_link = {}, .order = {}};
-  if (by_degree) out.order = order_by_degree(links);
+  out.order = order_pages(links, numbers);
   out.to = transpose_in_order(links, out.order);
   if (!is_weighted) {
     drop_repeated(out.to);
@@ -119,9 +92,7 @@ template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, bool is_
   return out;
 }
 
-template bool is_better_by_degree(const csr<float>&);
-template bool is_better_by_degree(const csr<double>&);
-template link_matrix<float> make_link_matrix(const csr<float>&, bool, bool);
-template link_matrix<double> make_link_matrix(const csr<double>&, bool, bool);
+template link_matrix<float> make_link_matrix(const csr<float>&, bool, page_order);
+template link_matrix<double> make_link_matrix(const csr<double>&, bool, page_order);
 
 }  // namespace nz

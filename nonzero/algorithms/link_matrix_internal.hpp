@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include <nonzero/algorithms/page_order_internal.hpp>
 #include <nonzero/formats/csr.hpp>
 
 namespace nz {
@@ -27,13 +28,8 @@ template <class V> struct link_matrix {
   }
 };
 
-/// Whether giving the pages with the most links the first numbers makes iterations faster: where what rows
-/// gather is scattered, it then lies close together what is gathered most often. A graph that has a good
-/// order, as web pages by address, would lose it.
-template <class V> bool is_better_by_degree(const csr<V>& links);
-
-/// Where `by_degree`, pages are numbered by falling indegree. Throws `shape_error` unless `links` is square,
-/// `unsupported` for weights that are negative, not finite, or that add up to what V cannot divide by.
-template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, bool is_weighted, bool by_degree);
+/// Throws `shape_error` unless `links` is square, `unsupported` for weights that are negative, not finite, or
+/// that add up to what V cannot divide by.
+template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, bool is_weighted, page_order numbers);
 
 }  // namespace nz

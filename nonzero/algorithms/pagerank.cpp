@@ -166,15 +166,17 @@ template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagera
   require_sense(options);
   // What is compared with takes the graph as it comes.
   const bool is_ours = options.method != pagerank_method::cusparse;
-  const bool by_degree = options.by_degree.value_or(is_ours && is_better_by_degree(links));
-  link_matrix<V> graph = make_link_matrix(links, options.is_weighted, by_degree);
+  const bool is_renumbered = options.is_renumbered.value_or(is_ours && is_better_renumbered(links));
+  const device_kind where = options.plan.on ? options.plan.on->kind() : device_kind::cpu;
+  link_matrix<V> graph = make_link_matrix(links, options.is_weighted,
+                                          is_renumbered ? new_numbers_for(where) : page_order::given);
   if (options.sinks == sink_rule::refuse)
     if (const auto sink = find_sink(links, options.is_weighted))
       throw unsupported(fmt::format("page {} (counted from 0) has no links", *sink));
   pagerank_result<V> out{.rank = {},
                          .is_converged = links.rows == 0,
                          .sinks = graph.sinks,
-                         .is_by_degree = by_degree,
+                         .is_renumbered = is_renumbered,
                          .plan = {}};
   const auto ready = options.method == pagerank_method::cusparse
                          ? prepare_by_cusparse(graph.to, options.plan, out.plan)

@@ -33,9 +33,8 @@ struct pagerank_options {
   /// Where jumps lead, a weight for each page; empty: to all pages alike.
   std::span<const double> personalization = {};
   pagerank_method method = pagerank_method::fused;
-  /// Whether pages get new numbers inside, those with the most links first; none: where links are scattered
-  /// and many.
-  std::optional<bool> by_degree = std::nullopt;
+  /// Whether pages get new numbers inside, by their links; none: where links are scattered and many.
+  std::optional<bool> is_renumbered = std::nullopt;
   /// Iterations between two looks at the change, which do not alter the result; 0: as suits the device.
   int check_every = 0;
   /// Where it runs and by which kernel. The expected multiplies are replaced by those that damping and
@@ -50,8 +49,8 @@ template <class V> struct pagerank_result {
   std::int64_t iterations = 0;
   double error = 0;  // how much the ranks changed in the last iteration, added up
   bool is_converged = false;
-  index sinks = 0;            // how many pages have no links
-  bool is_by_degree = false;  // whether pages had new numbers inside
+  index sinks = 0;             // how many pages have no links
+  bool is_renumbered = false;  // whether pages had new numbers inside
   plan_report plan;
   double iteration_seconds = 0;  // of those after the first few; planning and copies are not in it
 };

@@ -126,8 +126,7 @@ __global__ void __launch_bounds__(threads_beside_hubs, 1)
     const bool is_there = strand < a.strands;
     const int hub_length = is_there ? read_once(a.hub_length + strand) : 0;
     const int rest_length = is_there ? read_once(a.rest_length + strand) : 0;
-    const index target = is_there ? read_once(a.target + strand) : -1;
-    if (target >= 0) finish_row.expect(target);
+    const index target = is_there ? read_once(a.target + strand) : 0;
     const V sum = sum_of_lane<V>(a, slice, hub_length, rest_length, near_x, dictionary, x);
     if (!is_there) continue;
     if (target >= 0)
@@ -138,38 +137,32 @@ __global__ void __launch_bounds__(threads_beside_hubs, 1)
   finish_row.leave_sums();
 }
 
-constexpr int lanes_of_cut_row = 8;
-
-// Eight lanes per cut row add up its pieces, always in the same order. Most have a few; the whole warp takes
-// those that have more than 64, one after the other.
+/// A thread per cut row adds up its pieces, always in the same order. Most have a few; those that have more
+/// than 32 are taken by the whole warp, one after the other.
 template <class V, class Epilogue>
 __global__ void hubs_finish_kernel(std::int64_t cut_rows, const index* __restrict__ cut_row,
                                    const offset* __restrict__ piece_begin, const V* piece_sum,
                                    V* __restrict__ y, Epilogue finish) {
-  constexpr offset most_of_group = 64;
-  const std::int64_t cut = thread_in_grid() / lanes_of_cut_row;
+  constexpr offset most_of_thread = 32;
+  const std::int64_t cut = thread_in_grid();
   const int lane = threadIdx.x % 32;
   row_finisher<Epilogue> finish_row(finish, y);
   const bool has_row = cut < cut_rows;
   const index row = has_row ? cut_row[cut] : -1;
   const offset begin = has_row ? piece_begin[cut] : 0, end = has_row ? piece_begin[cut + 1] : 0;
+  const bool is_long = end - begin > most_of_thread;
   wait_for_launch_before();
-  const auto sum_of = [&](offset first, offset last, int step) {
-    V sum = 0;
-    for (offset p = first; p < last; p += step) sum += piece_sum[p];
-    return sum;
-  };
-  const bool is_long = end - begin > most_of_group;
-  V sum = is_long ? V{0} : sum_of(begin + lane % lanes_of_cut_row, end, lanes_of_cut_row);
-  sum = sum_of_group<lanes_of_cut_row>(sum);
-  for (unsigned left = __ballot_sync(full_warp, is_long && lane % lanes_of_cut_row == 0); left != 0;
-       left &= left - 1) {
+  V sum = 0;
+  for (offset p = begin; p < end && !is_long; ++p) sum += piece_sum[p];
+  for (unsigned left = __ballot_sync(full_warp, is_long); left != 0; left &= left - 1) {
     const int owner = __ffs(static_cast<int>(left)) - 1;
     const offset first = __shfl_sync(full_warp, begin, owner), last = __shfl_sync(full_warp, end, owner);
-    const V all = __shfl_sync(full_warp, sum_of_group<32>(sum_of(first + lane, last, 32)), 0);
+    V part = 0;
+    for (offset p = first + lane; p < last; p += 32) part += piece_sum[p];
+    const V all = __shfl_sync(full_warp, sum_of_group<32>(part), 0);
     if (lane == owner) sum = all;
   }
-  if (has_row && lane % lanes_of_cut_row == 0) finish_row(sum, row);
+  if (has_row) finish_row(sum, row);
   finish_row.leave_sums();
 }
 
@@ -223,7 +216,7 @@ struct hubs_slices_launch {
     return a.hub.size() > 0 ? std::min<std::int64_t>(needed, queue.multiprocessors()) : needed;
   }
   template <class Placed> static std::int64_t blocks_of_cut_rows(const Placed& a) {
-    return blocks_for(static_cast<std::int64_t>(a.cut_row.size()) * lanes_of_cut_row);
+    return blocks_for(static_cast<std::int64_t>(a.cut_row.size()));
   }
 };
 

@@ -36,14 +36,8 @@ template <class T> __device__ __forceinline__ T read_once(const T* from) {
 /// Reads what another block may have written in this launch: not from the nearest cache, which does not know.
 template <class T> __device__ __forceinline__ T read_fresh(const T* from) { return __ldcg(from); }
 
-/// Says that a number will be read in a while: it is brought as near as L2, and nothing waits for it.
-template <class T> __device__ __forceinline__ void read_soon(const T* from) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
-}
-
 #else
 
-template <class T> void read_soon(const T*) {}
 template <class T> T read_fresh(const T* from) { return *from; }
 template <class T> T read_once(const T* from) { return *from; }
 

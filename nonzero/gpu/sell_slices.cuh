@@ -43,6 +43,9 @@ __device__ __forceinline__ V sum_of_place(const sell_arrays<A, V, Offset>& a, st
   return sum;
 }
 
+#ifndef NZ_MINB
+#  define NZ_MINB 1
+#endif
 // A thread per row, a warp per slice of 32 rows: in each step its lanes read neighbouring entries. Rows are
 // sorted by length within 1,024, so that those of a slice end together; y is written where the row belongs.
 // Rows far longer than the mean have a warp for each part of 512, in the first blocks of the same launch;
@@ -67,11 +70,9 @@ __global__ void sell_slices_kernel(sell_arrays<A, V, Offset> a, const V* __restr
                        slice = place / slice_height;
     const int lane = threadIdx.x % slice_height;
     if (place < a.rows) {
-      const index row = row_of_place(a.first_row, a.listed_rows, slice, lane);
-      const bool is_here = !HasLongRows || row >= 0;
-      if (is_here) finish_row.expect(row);
       const V sum = sum_of_place(a, slice, lane, x);
-      if (is_here) finish_row(sum, row);
+      const index row = row_of_place(a.first_row, a.listed_rows, slice, lane);
+      if (!HasLongRows || row >= 0) finish_row(sum, row);
     }
   }
   finish_row.leave_sums();

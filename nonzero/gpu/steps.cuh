@@ -102,8 +102,6 @@ template <class Epilogue> class row_finisher;
 template <class V> class row_finisher<scale_and_add<V>> {
  public:
   __device__ row_finisher(const scale_and_add<V>& finish, V* y) : finish_(finish), y_(y) {}
-  /// That this row will be finished: what that reads may come while its sum is made.
-  __device__ void expect(std::int64_t) const {}
   __device__ void operator()(V sum, std::int64_t row) const { finish_(sum, y_[row]); }
   __device__ void leave_sums() const {}
 
@@ -115,16 +113,6 @@ template <class V> class row_finisher<scale_and_add<V>> {
 template <class V> class row_finisher<fused_rows<V>> {
  public:
   __device__ row_finisher(const fused_rows<V>& finish, V* y) : finish_(finish), y_(y) {}
-  __device__ void expect(std::int64_t row) const {
-    const fused_step<V>& step = finish_.step;
-    const auto expect_number = [row](const V* from) {
-      if (from != nullptr) read_soon(from + row);
-    };
-    expect_number(step.b);
-    expect_number(step.c);
-    expect_number(step.scale);
-    expect_number(step.measure[0].with);
-  }
   __device__ void operator()(V sum, std::int64_t row) {
     mine_ += finish_.step.measure_row(finish_.step(sum, row, y_[row]), row);
   }

@@ -20,8 +20,10 @@ double share(offset part, offset whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// Bytes of a value, on average, where those that single precision holds take four.
+/// Bytes of a value, on average, where those that single precision holds take four, and those that are all
+/// the same none.
 double exact_value_bytes(const device_facts& a) {
+  if (a.slice.same == a.slice.entries) return 0;
   const double exact = share(a.slice.exact, a.slice.entries);
   return exact * sizeof(float) + (1 - exact) * a.value_bytes;
 }

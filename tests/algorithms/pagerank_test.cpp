@@ -118,10 +118,11 @@ TYPED_TEST(PageRank, SolvesItsEquationWhateverBecomesOfSinks) {
       for (const bool is_weighted : {false, true}) {
         SCOPED_TRACE(testing::Message() << where.kernel << " on " << where.device << ", sinks "
                                         << static_cast<int>(sinks) << ", weighted " << is_weighted);
-        expect_solution(crowded_graph<TypeParam>(), {.sinks = sinks,
-                                                     .is_weighted = is_weighted,
-                                                     .by_degree = is_weighted == (sinks == sink_rule::ignore),
-                                                     .plan = plan_at(where)});
+        expect_solution(crowded_graph<TypeParam>(),
+                        {.sinks = sinks,
+                         .is_weighted = is_weighted,
+                         .is_renumbered = is_weighted == (sinks == sink_rule::ignore),
+                         .plan = plan_at(where)});
       }
 }
 
@@ -133,10 +134,11 @@ TYPED_TEST(PageRank, SolvesItsEquationForAnyDampingAndPersonalization) {
   for (const place& where : {place{"cpu", ""}, place{"emulator", "csr_scalar"}})
     for (const double damping : {0.0, 0.3, 0.85}) {
       SCOPED_TRACE(testing::Message() << damping << " on " << where.device);
-      for (const bool by_degree : {false, true})
-        expect_solution(
-            links,
-            {.damping = damping, .personalization = jumps, .by_degree = by_degree, .plan = plan_at(where)});
+      for (const bool is_renumbered : {false, true})
+        expect_solution(links, {.damping = damping,
+                                .personalization = jumps,
+                                .is_renumbered = is_renumbered,
+                                .plan = plan_at(where)});
       expect_solution(
           links,
           {.damping = damping, .sinks = sink_rule::ignore, .personalization = jumps, .plan = plan_at(where)});
@@ -251,12 +253,12 @@ TYPED_TEST(PageRank, StopsWhereIterationsEnd) {
 }
 
 TYPED_TEST(PageRank, RenumbersPagesWhereLinksAreManyAndScattered) {
-  const auto is_by_degree = [](const csr<TypeParam>& links) {
-    return nz::pagerank(links, {.max_iterations = 0, .plan = {.kernel = "csr_balanced"}}).is_by_degree;
+  const auto is_renumbered = [](const csr<TypeParam>& links) {
+    return nz::pagerank(links, {.max_iterations = 0, .plan = {.kernel = "csr_balanced"}}).is_renumbered;
   };
-  EXPECT_TRUE(is_by_degree(nz::generate::rmat<TypeParam>(16, 12)));
-  EXPECT_FALSE(is_by_degree(nz::generate::rmat<TypeParam>(10, 12)));
-  EXPECT_FALSE(is_by_degree(nz::generate::banded<TypeParam>(100'000, 4)));
+  EXPECT_TRUE(is_renumbered(nz::generate::rmat<TypeParam>(16, 12)));
+  EXPECT_FALSE(is_renumbered(nz::generate::rmat<TypeParam>(10, 12)));
+  EXPECT_FALSE(is_renumbered(nz::generate::banded<TypeParam>(100'000, 4)));
 }
 
 }  // namespace

@@ -72,6 +72,18 @@ TEST(HubsSlices, MultipliesDoubles) { check_all<double>(device_kind::emulator); 
 using HubsSlicesOnCard = OnCard;
 TEST_F(HubsSlicesOnCard, MultipliesFloats) { check_all<float>(device_kind::cuda); }
 TEST_F(HubsSlicesOnCard, MultipliesDoubles) { check_all<double>(device_kind::cuda); }
+// On a card of 132 multiprocessors 12,181 hubs: with what the kernel has itself, just over 48 KiB.
+TEST_F(HubsSlicesOnCard, TakesStepsWithAboutAsMuchSharedMemoryAsIsThereUnasked) {
+  const auto a = nz::generate::from_spec<float>("uniform:201000:16");
+  const auto ready = nz::find_kernel("hubs_slices", device_kind::cuda).prepare(a);
+  const std::vector<float> x(static_cast<std::size_t>(a.cols), 1.0F);
+  const auto exact = nz::reference::multiply_exactly<float>(1.0F, a, x, 0.0F, x);
+  std::vector<float> y(x.size());
+  double sum = 0;
+  ready->apply(x, {.measure = {{nz::measured::distance}}}, y, {&sum, 1});
+  EXPECT_LE(nz::reference::largest_error<float>(exact, y), 1.0L);
+  EXPECT_GT(sum, 0);
+}
 
 TEST(HubsSlices, HoldsAGraphOfOnesInThreeBytesAnEntry) {
   auto a = nz::generate::rmat<double>(15, 16);

@@ -137,24 +137,25 @@ __global__ void __launch_bounds__(threads_beside_hubs, 1)
   finish_row.leave_sums();
 }
 
-/// A thread per cut row adds up its pieces, always in the same order. Most have a few; those that have more
-/// than 32 are taken by the whole warp, one after the other.
-template <class V, class Epilogue>
+/// A group of lanes per cut row adds up its pieces, always in the same order. Where it is less than a warp,
+/// the whole warp takes those that have more than 64 pieces, one after the other.
+template <int Lanes, class V, class Epilogue>
 __global__ void hubs_finish_kernel(std::int64_t cut_rows, const index* __restrict__ cut_row,
                                    const offset* __restrict__ piece_begin, const V* piece_sum,
                                    V* __restrict__ y, Epilogue finish) {
-  constexpr offset most_of_thread = 32;
-  const std::int64_t cut = thread_in_grid();
+  constexpr offset most_of_group = 64;
+  const std::int64_t cut = thread_in_grid() / Lanes;
   const int lane = threadIdx.x % 32;
   row_finisher<Epilogue> finish_row(finish, y);
   const bool has_row = cut < cut_rows;
   const index row = has_row ? cut_row[cut] : -1;
   const offset begin = has_row ? piece_begin[cut] : 0, end = has_row ? piece_begin[cut + 1] : 0;
-  const bool is_long = end - begin > most_of_thread;
+  const bool is_long = Lanes < 32 && end - begin > most_of_group;
   wait_for_launch_before();
   V sum = 0;
-  for (offset p = begin; p < end && !is_long; ++p) sum += piece_sum[p];
-  for (unsigned left = __ballot_sync(full_warp, is_long); left != 0; left &= left - 1) {
+  for (offset p = begin + lane % Lanes; p < end && !is_long; p += Lanes) sum += piece_sum[p];
+  sum = sum_of_group<Lanes>(sum);
+  for (unsigned left = __ballot_sync(full_warp, is_long && lane % Lanes == 0); left != 0; left &= left - 1) {
     const int owner = __ffs(static_cast<int>(left)) - 1;
     const offset first = __shfl_sync(full_warp, begin, owner), last = __shfl_sync(full_warp, end, owner);
     V part = 0;
@@ -162,7 +163,7 @@ __global__ void hubs_finish_kernel(std::int64_t cut_rows, const index* __restric
     const V all = __shfl_sync(full_warp, sum_of_group<32>(part), 0);
     if (lane == owner) sum = all;
   }
-  if (has_row) finish_row(sum, row);
+  if (has_row && lane % Lanes == 0) finish_row(sum, row);
   finish_row.leave_sums();
 }
 
@@ -171,7 +172,7 @@ struct hubs_slices_launch {
 
   template <class Queue, class Value, class V, class Offset>
   static std::int64_t blocks(const Queue& queue, const placed_hubs<Value, V, Offset>& a) {
-    return blocks_of_slices(queue, a) + blocks_of_cut_rows(a);
+    return blocks_of_slices(queue, a) + blocks_of_cut_rows(queue, a);
   }
 
   template <class Queue, class Value, class V, class Offset, class Epilogue>
@@ -200,9 +201,15 @@ struct hubs_slices_launch {
                              (a.hub.size() + a.dictionary.size()) * sizeof(V),
                              hubs_slices_kernel<Value, V, Offset, Epilogue>, arrays, a.hub_x.data(), x, y,
                              a.piece_sum.data(), finish);
-    queue.launch_after("hubs_finish", blocks_of_cut_rows(a), threads_per_block,
-                       hubs_finish_kernel<V, Epilogue>, count(a.cut_row), a.cut_row.data(),
-                       a.piece_begin.data(), a.piece_sum.data(), y, after_blocks(finish, blocks));
+    const auto launch_finish = [&](auto kernel) {
+      queue.launch_after("hubs_finish", blocks_of_cut_rows(queue, a), threads_per_block, kernel,
+                         count(a.cut_row), a.cut_row.data(), a.piece_begin.data(), a.piece_sum.data(), y,
+                         after_blocks(finish, blocks));
+    };
+    if (lanes_of_cut_row(queue, a) == 32)
+      launch_finish(hubs_finish_kernel<32, V, Epilogue>);
+    else
+      launch_finish(hubs_finish_kernel<8, V, Epilogue>);
   }
 
  private:
@@ -215,8 +222,13 @@ struct hubs_slices_launch {
     const std::int64_t needed = (lanes + threads_of(a) - 1) / threads_of(a);
     return a.hub.size() > 0 ? std::min<std::int64_t>(needed, queue.multiprocessors()) : needed;
   }
-  template <class Placed> static std::int64_t blocks_of_cut_rows(const Placed& a) {
-    return blocks_for(static_cast<std::int64_t>(a.cut_row.size()));
+  /// A warp each, until the card would have to go through them more than four times: most have a few pieces.
+  template <class Queue, class Placed> static int lanes_of_cut_row(const Queue& queue, const Placed& a) {
+    return static_cast<std::int64_t>(a.cut_row.size()) * 32 <= 4 * queue.resident_threads() ? 32 : 8;
+  }
+  template <class Queue, class Placed>
+  static std::int64_t blocks_of_cut_rows(const Queue& queue, const Placed& a) {
+    return blocks_for(static_cast<std::int64_t>(a.cut_row.size()) * lanes_of_cut_row(queue, a));
   }
 };
 

@@ -125,7 +125,9 @@ std::string rule_out_csr_kernel(std::string_view kernel, const device_facts& a, 
   const double reading = launch_seconds + (a.csr_bytes + a.vector_bytes()) / bytes_per_second;
   if (steps_of_csr(kernel, a) * step_seconds > reading) return "its longest row would hold it up";
   if (kernel == "csr_scalar" && a.mean_row() > short_row) return "its rows are too long for a thread each";
-  if (kernel == "csr_groups" && !has_long_rows(a)) return "its rows are too short for a warp each";
+  const bool is_near = a.csr_bytes + a.vector_bytes() < a.cache_bytes;  // where one more try costs little
+  if (kernel == "csr_groups" && !has_long_rows(a) && !(is_near && a.mean_row() > short_row))
+    return "its rows are too short for a warp each";
   if (kernel == "csr_vector" && a.mean_row() <= short_row) return "its rows are too short for several lanes";
   return {};
 }

@@ -8,7 +8,7 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/formats/packing_matrices.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/exact_rows.hpp"
 
 namespace {
 
@@ -76,13 +76,14 @@ TEST_F(HubsSlicesOnCard, MultipliesDoubles) { check_all<double>(device_kind::cud
 TEST_F(HubsSlicesOnCard, TakesStepsWithAboutAsMuchSharedMemoryAsIsThereUnasked) {
   const auto a = nz::generate::from_spec<float>("uniform:201000:16");
   const auto ready = nz::find_kernel("hubs_slices", device_kind::cuda).prepare(a);
-  const std::vector<float> x(static_cast<std::size_t>(a.cols), 1.0F);
-  const auto exact = nz::reference::multiply_exactly<float>(1.0F, a, x, 0.0F, x);
-  std::vector<float> y(x.size());
-  double sum = 0;
-  ready->apply(x, {.measure = {{nz::measured::distance}}}, y, {&sum, 1});
-  EXPECT_LE(nz::reference::largest_error<float>(exact, y), 1.0L);
-  EXPECT_GT(sum, 0);
+  const std::vector<float> ones(static_cast<std::size_t>(a.cols), 1.0F);
+  const nz::vector<float> x(on, ones);
+  nz::vector<float> y(on, ones.size());
+  nz::vector<double> sum(on, std::vector<double>{0.0});
+  ready->apply(x, {.measure = {{nz::measured::distance}}}, y, sum);
+  const auto exact = nz::reference::multiply_exactly<float>(1.0F, a, ones, 0.0F, ones);
+  EXPECT_LE(nz::reference::largest_error<float>(exact, y.to_host()), 1.0L);
+  EXPECT_GT(sum.to_host()[0], 0);
 }
 
 TEST(HubsSlices, HoldsAGraphOfOnesInThreeBytesAnEntry) {
@@ -92,5 +93,21 @@ TEST(HubsSlices, HoldsAGraphOfOnesInThreeBytesAnEntry) {
   EXPECT_LT(ready->storage().bytes, footprint_of(a).bytes / 3);
   EXPECT_LT(ready->storage().padding_bytes * 10, ready->storage().bytes);
 }
+
+class HubsSlices : public ExactRows {};
+
+TEST_P(HubsSlices, FinishesMoreCutRowsThanItHasWarpsFor) {
+  // Past four times as many as the emulator runs at once; of 2 to 80 pieces.
+  std::vector<index> lengths(400);
+  for (index i = 0; i < 400; ++i) lengths[i] = i % 4 == 0 ? i % 9 : 129 + i;
+  lengths[7] = lengths[301] = 10'000;
+  lengths[302] = 64 * 128 + 1;
+  lengths[303] = 64 * 128;
+  check_rows("hubs_slices", lengths);
+}
+
+TEST_P(HubsSlices, FinishesAFewCutRows) { check_rows("hubs_slices", {5, 129, 0, 20'000, 128, 1}); }
+
+INSTANTIATE_TEST_SUITE_P(On, HubsSlices, on_emulator_and_card, name_of_device);
 
 }  // namespace

@@ -9,8 +9,8 @@ class SellSlices : public ExactRows {};
 
 /// Short rows of about this length, to which others are added.
 std::vector<index> short_rows(index count, index length) {
-  std::vector<index> out;
-  for (index i = 0; i < count; ++i) out.push_back(i % (2 * length + 1));
+  std::vector<index> out(static_cast<std::size_t>(count));
+  for (index i = 0; i < count; ++i) out[static_cast<std::size_t>(i)] = i % (2 * length + 1);
   return out;
 }
 

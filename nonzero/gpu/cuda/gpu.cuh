@@ -143,7 +143,7 @@ class cuda_queue {
   }
 
   static constexpr std::int64_t most_blocks = 2147483647;
-  // Any kernel may have 48 KiB, those that it declares itself among them.
+  // Past it more is asked for: any kernel may have 48 KiB, with what it declares itself.
   static constexpr std::size_t unasked_shared_bytes = 32 * 1024;
   gpu_card& on_;
   current_device current_;

@@ -59,21 +59,19 @@ __device__ __forceinline__ V sum_of_place(const sell_arrays<A, V, Offset>& a, st
 template <bool HasLongRows, class A, class V, class Offset, class Epilogue>
 __global__ void sell_slices_kernel(sell_arrays<A, V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                                    Epilogue finish) {
-  const std::int64_t part_blocks = HasLongRows ? a.parts.blocks() : 0;
   row_finisher<Epilogue> finish_row(finish, y);
+  std::int64_t place = thread_in_grid();
   if constexpr (HasLongRows) {
     let_next_launch_begin();
-    if (blockIdx.x < part_blocks) sum_part(a.parts, a.part_col, a.part_values, x, finish_row);
+    place -= a.parts.blocks() * threads_per_block;
+    if (place < 0) sum_part(a.parts, a.part_col, a.part_values, x, finish_row);  // the whole block
   }
-  if (blockIdx.x >= part_blocks) {
-    const std::int64_t place = thread_in_grid() - part_blocks * threads_per_block,
-                       slice = place / slice_height;
+  if (place >= 0 && place < a.rows) {
+    const std::int64_t slice = place / slice_height;
     const int lane = threadIdx.x % slice_height;
-    if (place < a.rows) {
-      const V sum = sum_of_place(a, slice, lane, x);
-      const index row = row_of_place(a.first_row, a.listed_rows, slice, lane);
-      if (!HasLongRows || row >= 0) finish_row(sum, row);
-    }
+    const V sum = sum_of_place(a, slice, lane, x);
+    const index row = row_of_place(a.first_row, a.listed_rows, slice, lane);
+    if (!HasLongRows || row >= 0) finish_row(sum, row);
   }
   finish_row.leave_sums();
 }

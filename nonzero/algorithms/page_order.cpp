@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include <nonzero/algorithms/page_order_internal.hpp>
@@ -27,13 +26,14 @@ template <class V> array<index> order_by_use(const csr<V>& links) {
                   [&](index i) { return most - static_cast<std::size_t>(links.row_length(i)); });
 }
 
-/// The pages that have the most links to others, as many as hubs<V> has room for at hand.
+/// The pages that have the most links to others, as many as hubs<V> has at hand: what is there for most_hubs
+/// doubles is there for twice as many floats.
 template <class V> std::vector<bool> find_hubs(const csr<V>& links) {
-  constexpr std::size_t bytes_at_hand = 190 << 10;
+  constexpr std::size_t bytes_at_hand = hubs_options{}.most_hubs * sizeof(double);
   const array<index> order = order_by_use(links);
   std::vector<bool> is_hub(order.size(), false);
-  const std::size_t hubs = std::min(bytes_at_hand / sizeof(V), order.size());
-  for (std::size_t h = 0; h < hubs; ++h) is_hub[static_cast<std::size_t>(order[h])] = true;
+  const std::size_t most = std::min(bytes_at_hand / sizeof(V), order.size());
+  for (std::size_t h = 0; h < most; ++h) is_hub[static_cast<std::size_t>(order[h])] = true;
   return is_hub;
 }
 

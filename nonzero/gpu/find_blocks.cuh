@@ -166,14 +166,4 @@ __global__ void mark_rest_kernel(index rows, const Offset* __restrict__ row_begi
                                     Size * (block_begin[block_row + 1] - block_begin[block_row]);
 }
 
-/// 1 in a place for each warp that met a value which changes in single precision, or 0.
-template <class V>
-__global__ void find_inexact_kernel(offset nnz, const V* __restrict__ val, std::int32_t* __restrict__ found) {
-  bool changes = false;
-  for (std::int64_t k = thread_in_grid(); k < nnz && !changes; k += std::int64_t{gridDim.x} * blockDim.x)
-    changes = static_cast<V>(static_cast<float>(val[k])) != val[k];
-  changes = __any_sync(full_warp, changes) != 0;
-  if (threadIdx.x % 32 == 0) found[thread_in_grid() / 32] = changes ? 1 : 0;
-}
-
 }  // namespace nz::gpu

@@ -45,15 +45,15 @@ __device__ inline void sort_window(shared_array<std::uint64_t, rows_per_window>&
     }
 }
 
-/// How many entries of a row are in the slices: none of one that is too long for a lane.
-template <class Offset>
-__device__ Offset length_in_slices(const Offset* __restrict__ row_begin, std::int64_t row, Offset longest) {
-  const Offset length = row_begin[row + 1] - row_begin[row];
-  return length > longest ? 0 : length;
-}
+/// Whether a row is too long for a lane.
 template <class Offset>
 __device__ bool is_apart(const Offset* __restrict__ row_begin, std::int64_t row, Offset longest) {
   return row_begin[row + 1] - row_begin[row] > longest;
+}
+/// How many entries of a row are in the slices.
+template <class Offset>
+__device__ Offset length_in_slices(const Offset* __restrict__ row_begin, std::int64_t row, Offset longest) {
+  return is_apart(row_begin, row, longest) ? 0 : row_begin[row + 1] - row_begin[row];
 }
 
 // A block of threads sorts the rows of a window, unless they are in order as most of a regular matrix are.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include <nonzero/gpu/any_value.cuh>
 #include <nonzero/gpu/fill_blocks.cuh>
 #include <nonzero/gpu/find_blocks.cuh>
 #include <nonzero/gpu/interleaved_blocks_internal.hpp>
@@ -49,7 +50,8 @@ template <class Queue, class V, class Offset> struct found_blocks {
                                                             layout.listed(), rest_before.data() + from.rows);
     counts = {from.rows, block_size, from.nnz, blocks, offset{steps} * slice_height};
     require_blocks(block_size, blocks, from.nnz, bsr_options{}.least_share);
-    if constexpr (sizeof(V) > sizeof(float)) are_floats = look_at_values(queue);
+    if constexpr (sizeof(V) > sizeof(float))
+      are_floats = !is_any_value(queue, from.nnz, from.val.data(), is_no_float{});
   }
 
  private:
@@ -74,17 +76,6 @@ template <class Queue, class V, class Offset> struct found_blocks {
     });
     queue.exclusive_sum(block_begin.data(), block_begin.data(), block_rows + std::int64_t{1});
     return block_begin.data();
-  }
-
-  bool look_at_values(Queue& queue) const {
-    const std::int64_t blocks = queue.resident_threads() / threads_per_block,
-                       warps = blocks * (threads_per_block / 32);
-    auto inexact = queue.template temporary<std::int32_t>(static_cast<std::size_t>(warps));
-    auto any_inexact = queue.template temporary<std::int32_t>(1);
-    queue.launch("find_inexact", blocks, threads_per_block, find_inexact_kernel<V>, from.nnz, from.val.data(),
-                 inexact.data());
-    queue.largest(inexact.data(), any_inexact.data(), warps);
-    return queue.read(any_inexact.data()) == 0;
   }
 };
 

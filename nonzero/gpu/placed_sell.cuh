@@ -16,8 +16,7 @@
 namespace nz::gpu {
 
 // A thread per place copies its row's entries to where the lanes of a warp read neighbours, and writes
-// padding behind them. Reading is by rows: what a thread's neighbours fetched is still in the cache. Good:
-// rows of about equal length.  Bad: a row far longer than its neighbours, which one thread copies. Traffic:
+// padding behind them. Reading is by rows: what a thread's neighbours fetched is still in the cache. Traffic:
 // each entry read once, each place written once.
 template <class A, class Offset>
 __global__ void fill_slices_kernel(index rows, row_lists lists, const Offset* __restrict__ row_begin,
@@ -92,17 +91,16 @@ template <class A, class Offset, class V = A> struct placed_sell {
                  part_col.data(), part_val.data());
     slice_begin = std::move(layout.slice_begin);
   }
-  entry_values<A> values_of(const vector<A>& each) const {
-    return one_value ? entry_values<A>{nullptr, *one_value} : entry_values<A>{each.data(), A{0}};
-  }
   footprint storage() const {
     return {row.bytes() + slice_begin.bytes() + col.bytes() + val.bytes() + parts.bytes() + part_col.bytes() +
                 part_val.bytes(),
             padding_bytes};
   }
   std::string encodings() const {
-    return std::to_string(part_col.size()) + " entries in long rows, apart" +
-           (one_value ? ", one value for all" : "");
+    std::string out = one_value ? "one value for all entries" : "";
+    if (part_col.size() > 0)
+      out += (out.empty() ? "" : ", ") + std::to_string(part_col.size()) + " entries in long rows, apart";
+    return out;
   }
 };
 

@@ -43,9 +43,6 @@ __device__ __forceinline__ V sum_of_place(const sell_arrays<A, V, Offset>& a, st
   return sum;
 }
 
-#ifndef NZ_MINB
-#  define NZ_MINB 1
-#endif
 // A thread per row, a warp per slice of 32 rows: in each step its lanes read neighbouring entries. Rows are
 // sorted by length within 1,024, so that those of a slice end together; y is written where the row belongs.
 // Rows far longer than the mean have a warp for each part of 512, in the first blocks of the same launch;
@@ -91,10 +88,10 @@ struct sell_slices_launch {
                                            a.row.listed.data(),
                                            a.slice_begin.data(),
                                            a.col.data(),
-                                           a.values_of(a.val),
+                                           values_of(a.val.data(), a.one_value),
                                            a.parts.for_multiply(),
                                            a.part_col.data(),
-                                           a.values_of(a.part_val)};
+                                           values_of(a.part_val.data(), a.one_value)};
     const auto launch = [&](auto kernel) {
       queue.launch("sell_slices", blocks_of_rows(a), threads_per_block, kernel, arrays, x, y, finish);
     };

@@ -187,12 +187,11 @@ class step_parts {
   /// Where the blocks leave theirs.
   double* data() const { return parts_.data(); }
 
-  /// For a step that leaves its sums at `to`, in which blocks of the last launch add up the parts: of no more
-  /// than one block could. Else, add_up does.
+  /// For a step that leaves its sums at `to`: the last block of its launches adds up the parts, if they are
+  /// not too many for one, and end_step does otherwise.
   template <class V> fused_rows<V> epilogue(const fused_step<V>& step, double* to) const {
     return {step, parts_.data(), blocks_, is_added_up_at_once() ? to : nullptr, arrived_.data()};
   }
-  /// After the launches of such a step.
   template <class Queue> void end_step(Queue& queue, int sums, double* to) const {
     if (!is_added_up_at_once()) add_up(queue, sums, to);
   }

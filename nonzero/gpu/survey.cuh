@@ -60,7 +60,7 @@ template <class Counts> __device__ offset steps_of_window(Counts& count, offset 
 // Traffic: 4 bytes per row.
 // Source: ours.
 template <class Offset>
-__global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_begin, offset longest_in_slices,
+__global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_begin, offset most_of_lane,
                                    window_record* __restrict__ records) {
   __shared__ shared_array<unsigned, length_bins> count;
   __shared__ shared_array<offset, threads_per_block / 32> in_slices_of_warp;
@@ -74,7 +74,7 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
     offset in_slices = 0;  // the longest row there
     for (int r = threadIdx.x; r < survey_window && first + r < rows; r += threads_per_block) {
       const offset length = row_begin[first + r + 1] - row_begin[first + r];
-      const bool is_apart = length > longest_in_slices;
+      const bool is_apart = length > most_of_lane;
       found.longest = larger(found.longest, length);
       found.in_long_rows += length > row_survey::long_row ? length : 0;
       found.apart += is_apart ? length : 0;

@@ -1,3 +1,9 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
 #include "tests/gpu/exact_rows.hpp"
 
 // sell_slices at the edges of what it keeps apart, in the emulator and on a card.
@@ -42,9 +48,17 @@ TEST_P(SellSlices, FinishesNothingButLongRows) {
 
 INSTANTIATE_TEST_SUITE_P(On, SellSlices, on_emulator_and_card, name_of_device);
 
+constexpr const char* kernels[] = {"csr_merge", "csr_groups", "sell_slices"};
+
 /// Kernels that read no values where all are the same.
 class OneValue : public ExactRows {
  protected:
+  static void check_all(const nz::csr<double>& a) {
+    for (const char* kernel : kernels) {
+      SCOPED_TRACE(kernel);
+      check(kernel, a);
+    }
+  }
   static nz::csr<double> matrix() {
     std::vector<index> lengths = short_rows(6000, 4);
     lengths[17] = 3000;
@@ -52,25 +66,17 @@ class OneValue : public ExactRows {
   }
 };
 
-constexpr const char* kernels[] = {"csr_merge", "csr_groups", "sell_slices"};
-
 TEST_P(OneValue, IsTakenForAllEntries) {
   nz::csr<double> a = matrix();
   a.val.assign(a.val.size(), 3);
-  for (const char* kernel : kernels) {
-    SCOPED_TRACE(kernel);
-    check(kernel, a);
-  }
+  check_all(a);
 }
 
 TEST_P(OneValue, IsNotTakenWhereTheLastDiffers) {
   nz::csr<double> a = matrix();
   a.val.assign(a.val.size(), 3);
   a.val.back() = 2;
-  for (const char* kernel : kernels) {
-    SCOPED_TRACE(kernel);
-    check(kernel, a);
-  }
+  check_all(a);
 }
 
 TEST_P(OneValue, IsNotTakenForZerosOfBothSigns) {

@@ -3,24 +3,13 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <nonzero/core/hash.hpp>
 #include <nonzero/core/types.hpp>
 
 // Random numbers for the generators, by position instead of in sequence: number k of a stream is a hash of
 // (stream, k), so any thread makes any part of it. Integers and exact scaling only: no rounding, hence the
 // same bits from every compiler, with or without fused multiply-add.
 namespace nz::generate {
-
-/// Scatters the bits of x; a bijection. The rounds of splitmix64 (Steele, Lea & Flood 2014).
-constexpr std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-/// Number `counter` of a stream; also the way from a stream to its sub-streams.
-constexpr std::uint64_t hash(std::uint64_t stream, std::uint64_t counter) {
-  return mix(stream + (counter + 1) * 0x9e3779b97f4a7c15);
-}
 
 /// floor(limit * bits / 2^64): evenly spread over [0, limit), to within 2^-33.
 constexpr index below(index limit, std::uint64_t bits) {

@@ -2,6 +2,7 @@
 #include <numeric>
 #include <utility>
 
+#include <nonzero/core/hash.hpp>
 #include <nonzero/gpu/emulator/block_internal.hpp>
 #include <nonzero/gpu/emulator/order_internal.hpp>
 
@@ -63,10 +64,10 @@ void block::begin(uint3 index) {
   at_barrier_ = left_ = turn_ = 0;
   static_bytes_ = 0;
   if (order_ != 0) {
-    const std::uint64_t luck = mix(order_ + mix(index.x + mix(index.y + mix(index.z))));
+    const std::uint64_t luck = hash(order_, hash(index.x, hash(index.y, index.z)));
     first_lane_ = luck % 32;
     std::iota(turns_.begin(), turns_.end(), 0U);
-    for (unsigned i = 1; i < turns_.size(); ++i) std::swap(turns_[i], turns_[mix(luck + i) % (i + 1)]);
+    for (unsigned i = 1; i < turns_.size(); ++i) std::swap(turns_[i], turns_[hash(luck, i) % (i + 1)]);
   }
 }
 

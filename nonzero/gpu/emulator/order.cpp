@@ -1,5 +1,6 @@
 #include <bit>
 
+#include <nonzero/core/hash.hpp>
 #include <nonzero/gpu/emulator/order_internal.hpp>
 
 namespace nz::emulator {
@@ -13,7 +14,7 @@ std::uint64_t in_order(std::uint64_t seed, std::uint64_t count, std::uint64_t pl
   do {
     std::uint64_t left = place >> half, right = place & low;
     for (std::uint64_t round = 0; round < 4; ++round) {
-      const std::uint64_t mixed = left ^ (mix(seed ^ mix(4 * right + round)) & low);
+      const std::uint64_t mixed = left ^ (hash(seed, 4 * right + round) & low);
       left = right;
       right = mixed;
     }

@@ -66,6 +66,7 @@ ordered_json as_json(const command_options& options, const loaded_graph<V>& grap
                       {"method", options.method},
                       {"kernel", found.plan.kernel},
                       {"renumbered", found.is_renumbered},
+                      {"merged", found.merged},
                       {"planning_seconds", found.plan.seconds},
                       {"seconds_per_iteration", found.iteration_seconds},
                       {"top", ordered_json::array()}};
@@ -89,6 +90,11 @@ std::string sinks_text(const command_options& options, index sinks) {
                          : fmt::format("their rank goes {}", where_sinks_lead(options)));
 }
 
+std::string merged_text(index merged) {
+  if (merged == 0) return "";
+  return fmt::format("; {} ranked with another that has the same links", counted(merged, "page"));
+}
+
 template <class V>
 void print_summary(const command_options& options, const loaded_graph<V>& graph,
                    const pagerank_result<V>& found) {
@@ -98,8 +104,8 @@ void print_summary(const command_options& options, const loaded_graph<V>& graph,
   print(fmt::format("  {}{}; ranks add up to {:.7g}\n", counted(found.iterations, "iteration"),
                     found.iterations == 0 ? "" : fmt::format(", the last changed {:.3g}", found.error),
                     sum_of(found.rank)));
-  print(fmt::format("  {} on {}, {:.3g} ms per iteration\n", found.plan.kernel, name_of(found.plan.kind),
-                    1e3 * found.iteration_seconds));
+  print(fmt::format("  {} on {}, {:.3g} ms per iteration{}\n", found.plan.kernel, name_of(found.plan.kind),
+                    1e3 * found.iteration_seconds, merged_text(found.merged)));
   if (options.top == 0 || found.rank.empty()) return;
   table rows({{"rank"}, {graph.names.empty() ? "page" : "name"}});
   for (const auto& [page, rank] : top_pages(found.rank, options.top))

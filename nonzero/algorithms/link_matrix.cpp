@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/algorithms/like_pages_internal.hpp>
 #include <nonzero/algorithms/link_matrix_internal.hpp>
 #include <nonzero/plan/reorder.hpp>
 
@@ -62,17 +63,11 @@ template <class V> csr<V> transpose_in_order(const csr<V>& links, const array<in
   return transpose(rows);
 }
 
-}  // namespace
-
+/// The transposed graph, with pages in the order given.
 template <class V>
-link_matrix<V> make_link_matrix(const csr<V>& links, bool is_weighted, page_order numbers) {
-  if (links.rows != links.cols)
-    throw shape_error(fmt::format("a graph has as many rows as columns, and this matrix is {} × {}",
-                                  links.rows, links.cols));
-  if (is_weighted) require_weights(links);
-  link_matrix<V> out{.to = {}, .per_link = {}, .order = {}};
-  out.order = order_pages(links, numbers);
-  out.to = transpose_in_order(links, out.order);
+link_matrix<V> transposed_links(const csr<V>& links, bool is_weighted, const array<index>& order) {
+  link_matrix<V> out{.to = transpose_in_order(links, order), .per_link = {}, .number = {}, .count = {}};
+  if (!order.empty()) out.number = invert_order(order);
   if (!is_weighted) {
     drop_repeated(out.to);
     out.to.val.assign(out.to.col.size(), V{1});
@@ -87,12 +82,47 @@ link_matrix<V> make_link_matrix(const csr<V>& links, bool is_weighted, page_orde
       throw unsupported(
           fmt::format("the weights of page {} (counted from 0) add up to {}: too much or too little to share "
                       "rank by",
-                      out.order.empty() ? static_cast<index>(i) : out.order[i], sum[i]));
+                      order.empty() ? static_cast<index>(i) : order[i], sum[i]));
   }
   return out;
 }
 
-template link_matrix<float> make_link_matrix(const csr<float>&, bool, page_order);
-template link_matrix<double> make_link_matrix(const csr<double>&, bool, page_order);
+/// In small graphs an iteration takes no time that is worth saving.
+constexpr offset fewest_links_to_merge = 100'000;
+
+/// Pages that were merged, in an order of their own.
+template <class V> void put_in_order(link_matrix<V>& graph, page_order numbers) {
+  const array<index> order = order_pages(transpose(graph.to), numbers);
+  graph.to = permute_symmetric(graph.to, std::span<const index>(order));
+  const auto in_order = [&](auto& values) {
+    const auto old = values;
+    for (std::size_t i = 0; i < order.size(); ++i) values[i] = old[static_cast<std::size_t>(order[i])];
+  };
+  in_order(graph.per_link);
+  in_order(graph.count);
+  graph.renumber(invert_order(order));
+}
+
+}  // namespace
+
+template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, const link_matrix_options& options) {
+  if (links.rows != links.cols)
+    throw shape_error(fmt::format("a graph has as many rows as columns, and this matrix is {} × {}",
+                                  links.rows, links.cols));
+  if (options.is_weighted) require_weights(links);
+  const bool keeps_numbers = options.numbers == page_order::given;
+  const bool may_merge = !options.is_weighted &&
+                         options.is_merged.value_or(keeps_numbers && links.nnz() >= fewest_links_to_merge);
+  auto out = transposed_links(links, options.is_weighted,
+                              may_merge ? array<index>{} : order_pages(links, options.numbers));
+  if (may_merge && (options.is_merged.has_value() || has_many_like_pages(out))) {
+    merge_like_pages(out);
+    if (!keeps_numbers) put_in_order(out, options.numbers);
+  }
+  return out;
+}
+
+template link_matrix<float> make_link_matrix(const csr<float>&, const link_matrix_options&);
+template link_matrix<double> make_link_matrix(const csr<double>&, const link_matrix_options&);
 
 }  // namespace nz

@@ -23,6 +23,19 @@ void require_sense(const pagerank_options& options) {
   if (!(options.tolerance >= 0))
     throw unsupported(
         fmt::format("PageRank's tolerance must not be negative, and is {:g}", options.tolerance));
+  if (options.is_merged.value_or(false) && (options.is_weighted || !options.personalization.empty()))
+    throw unsupported("pages that weights of links or a personalization may tell apart cannot be merged");
+}
+
+/// What is compared with takes the graph as it comes.
+template <class V> link_matrix_options links_for(const csr<V>& links, const pagerank_options& options) {
+  const bool is_ours = options.method != pagerank_method::cusparse;
+  const bool is_renumbered = options.is_renumbered.value_or(is_ours && is_better_renumbered(links));
+  const device_kind where = options.plan.on ? options.plan.on->kind() : device_kind::cpu;
+  const bool may_merge = is_ours && options.personalization.empty();
+  return {.is_weighted = options.is_weighted,
+          .numbers = is_renumbered ? new_numbers_for(where) : page_order::given,
+          .is_merged = may_merge ? options.is_merged : false};
 }
 
 /// How many iterations it takes at the most for the change, 2 at first, to fall to the tolerance.
@@ -90,15 +103,16 @@ template <class V> class rank_loop {
  public:
   rank_loop(const prepared_matrix<V>& links, const link_matrix<V>& graph, const pagerank_options& options)
       : links_(links),
+        pages_(graph.pages()),
         damping_(static_cast<double>(static_cast<V>(options.damping))),
         is_spreading_(options.sinks == sink_rule::redistribute && graph.sinks > 0),
         loop_{.most_steps = options.max_iterations,
               .sums = is_spreading_ ? 2 : 1,
               .block = options.check_every > 0 ? options.check_every : steps_per_block(*links.where())} {
     const auto& on = links.where();
-    std::vector<V> jumps = jumps_of<V>(options.personalization, links.rows());
+    std::vector<V> jumps = jumps_of<V>(options.personalization, pages_);
     if (!jumps.empty()) jumps = graph.template renumbered<V>(jumps);
-    const std::vector<V> start(graph.per_link.size(), static_cast<V>(1 / static_cast<double>(links.rows())));
+    const std::vector<V> start(graph.per_link.size(), static_cast<V>(1 / static_cast<double>(pages_)));
     std::vector<V> shares(start.size());
     std::transform(start.begin(), start.end(), graph.per_link.begin(), shares.begin(), std::multiplies<>());
     rank_[0] = vector<V>(on, start);
@@ -108,10 +122,11 @@ template <class V> class rank_loop {
       shares_[static_cast<std::size_t>(s)] = vector<V>(on, start.size());
     }
     per_link_ = vector<V>(on, graph.per_link);
+    if (!graph.count.empty()) count_ = vector<V>(on, std::vector<V>(graph.count.begin(), graph.count.end()));
     if (!jumps.empty()) jumps_ = vector<V>(on, jumps);
     std::vector<double> sums(loop_.sums_size(), 0.0);
     if (is_spreading_)
-      sums[loop_.before_first() + 1] = static_cast<double>(graph.sinks) / static_cast<double>(links.rows());
+      sums[loop_.before_first() + 1] = static_cast<double>(graph.sinks) / static_cast<double>(pages_);
     sums_ = vector<double>(on, sums);
   }
 
@@ -125,12 +140,13 @@ template <class V> class rank_loop {
   /// rank' = damping * A shares + (1 - damping + damping * rank of sinks) * jumps
   void step(const step_place& place) {
     const auto from = static_cast<std::size_t>(place.from), to = static_cast<std::size_t>(place.to);
-    const double each = jumps_.size() > 0 ? 1 : 1 / static_cast<double>(links_.rows());
+    const double each = jumps_.size() > 0 ? 1 : 1 / static_cast<double>(pages_);
     fused_step<V> next{.alpha = static_cast<V>(damping_),
                        .c = jumps_.data(),
                        .shift = static_cast<V>((1 - damping_) * each),
                        .scale = per_link_.data(),
                        .scaled = shares_[to].data(),
+                       .count = count_.data(),
                        .measure = {{measured::distance, rank_[from].data()}}};
     if (is_spreading_) {
       next.shift_factor = damping_ * each;
@@ -141,11 +157,12 @@ template <class V> class rank_loop {
   }
 
   const prepared_matrix<V>& links_;
+  index pages_;
   double damping_;  // as V has it, so that what follows links and what does not add up to 1
   bool is_spreading_;
   step_loop loop_;
   std::array<vector<V>, 3> rank_, shares_;
-  vector<V> per_link_, jumps_;
+  vector<V> per_link_, count_, jumps_;
   vector<double> sums_;
 };
 
@@ -164,19 +181,16 @@ template <class V> std::optional<index> find_sink(const csr<V>& links, bool is_w
 
 template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagerank_options& options) {
   require_sense(options);
-  // What is compared with takes the graph as it comes.
-  const bool is_ours = options.method != pagerank_method::cusparse;
-  const bool is_renumbered = options.is_renumbered.value_or(is_ours && is_better_renumbered(links));
-  const device_kind where = options.plan.on ? options.plan.on->kind() : device_kind::cpu;
-  link_matrix<V> graph = make_link_matrix(links, options.is_weighted,
-                                          is_renumbered ? new_numbers_for(where) : page_order::given);
+  const link_matrix_options how = links_for(links, options);
+  link_matrix<V> graph = make_link_matrix(links, how);
   if (options.sinks == sink_rule::refuse)
     if (const auto sink = find_sink(links, options.is_weighted))
       throw unsupported(fmt::format("page {} (counted from 0) has no links", *sink));
   pagerank_result<V> out{.rank = {},
                          .is_converged = links.rows == 0,
                          .sinks = graph.sinks,
-                         .is_renumbered = is_renumbered,
+                         .is_renumbered = how.numbers != page_order::given,
+                         .merged = links.rows - graph.to.rows,
                          .plan = {}};
   const auto ready = options.method == pagerank_method::cusparse
                          ? prepare_by_cusparse(graph.to, options.plan, out.plan)

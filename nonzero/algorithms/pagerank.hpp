@@ -35,6 +35,10 @@ struct pagerank_options {
   pagerank_method method = pagerank_method::fused;
   /// Whether pages get new numbers inside, by their links; none: where links are scattered and many.
   std::optional<bool> is_renumbered = std::nullopt;
+  /// Whether one page stands for all that have the same rank in every iteration, as the same pages link to
+  /// them and they have as many links; none: where that saves many links. Needs links without weights, and no
+  /// personalization.
+  std::optional<bool> is_merged = std::nullopt;
   /// Iterations between two looks at the change, which do not alter the result; 0: as suits the device.
   int check_every = 0;
   /// Where it runs and by which kernel. The expected multiplies are replaced by those that damping and
@@ -51,6 +55,7 @@ template <class V> struct pagerank_result {
   bool is_converged = false;
   index sinks = 0;             // how many pages have no links
   bool is_renumbered = false;  // whether pages had new numbers inside
+  index merged = 0;            // how many pages had another stand for them
   plan_report plan;
   double iteration_seconds = 0;  // of those after the first few; planning and copies are not in it
 };
@@ -60,7 +65,7 @@ template <class V> struct pagerank_result {
 /// starting with 1 / n for each. An entry stands for one link however often it is repeated, whatever its
 /// value; where links are weighted, repeated ones add up. Bitwise repeatable, by a plan that was made to be.
 /// Throws `shape_error` unless `links` is square and the personalization fits, `unsupported` for weights that
-/// are negative or not finite, for sinks that are refused, and for options out of their range.
+/// are negative or not finite, for sinks that are refused, and for options out of their range or at odds.
 template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagerank_options& options = {});
 
 /// The first page without links (or, weighted, without a weight above 0), if there is any.

@@ -39,10 +39,10 @@ struct step_sums {
 ///   v           = alpha * (A x)[row] + beta * b[row] + (shift + shift_factor * *shift_from) * c[row]
 ///   y[row]      = v
 ///   scaled[row] = v * scale[row]
-///   sums[k]    += measure[k](v, row)
+///   sums[k]    += count[row] * measure[k](v, row)
 /// Pointers are to memory of the matrix's device and to as many numbers as there are rows; a null one leaves
-/// its part out, but for c: a null one is all ones. What is read may be x or overlap it; what is written must
-/// not overlap x or what is read. For example, with `step` as a designated initializer:
+/// its part out, but for c and count: a null one is all ones. What is read may be x or overlap it; what is
+/// written must not overlap x or what is read. For example, with `step` as a designated initializer:
 ///   PageRank  {.alpha = d, .shift = t, .scale = per_link, .scaled = next_x, .measure = {{distance, rank}}}
 ///   heat      {.alpha = dt, .b = u, .c = f, .shift = 1, .measure = {{squared_distance, u}}}  with x = u
 ///   CG        {.measure = {{product, p}}}                                                    with x = p
@@ -58,6 +58,7 @@ template <class V> struct fused_step {
   const double* shift_from = nullptr;  // one number: a sum that an earlier step left on the device
   const V* scale = nullptr;            // null: 1
   V* scaled = nullptr;
+  const V* count = nullptr;  // how often a row counts in the sums; null: once
   row_measure<V> measure[2] = {};
 
   /// What becomes of a row's sum: writes y and scaled, and returns v.
@@ -72,7 +73,8 @@ template <class V> struct fused_step {
   }
 
   constexpr step_sums measure_row(V value, std::int64_t row) const {
-    return {measure[0](value, row), measure[1](value, row)};
+    const double times = count == nullptr ? 1.0 : static_cast<double>(count[row]);
+    return {times * measure[0](value, row), times * measure[1](value, row)};
   }
 
   /// How many sums there are: the first `sums()` numbers of what the caller gives for them are written.

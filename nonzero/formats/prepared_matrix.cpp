@@ -37,7 +37,7 @@ void require_step_fits(std::span<const V> x, const fused_step<V>& step, std::spa
       throw shape_error("a fused step writes y and scaled, which must not overlap what it reads");
   };
   require_unwritten(x.data(), x.size() * sizeof(V));
-  for (const V* read : {step.b, step.c, step.scale, step.measure[0].with, step.measure[1].with})
+  for (const V* read : {step.b, step.c, step.scale, step.count, step.measure[0].with, step.measure[1].with})
     require_unwritten(read, bytes);
   if (overlap(y.data(), bytes, step.scaled, bytes))
     throw shape_error("a fused step writes both y and scaled, which must not overlap");

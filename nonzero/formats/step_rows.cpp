@@ -21,19 +21,14 @@ template <class Term> double sum_of(std::size_t count, Term term) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7])) + rest;
 }
 
-/// In two loops: compilers make no vector instructions of one that chooses and adds.
-template <class V> double sum_where_zero(const V* y, const V* with, std::size_t count) {
-  V chosen[block];
-  for (std::size_t i = 0; i < count; ++i) {
-    const V value = y[i];
-    chosen[i] = with[i] == V{0} ? value : V{0};
-  }
-  return sum_of(count, [&](std::size_t i) { return static_cast<double>(chosen[i]); });
-}
-
-/// Of no more than `block` rows.
+/// Of no more than `block` rows, which count as often as `times` says, or once if that is null.
 template <class V>
-double measure_rows(const row_measure<V>& measure, const V* y, index first, std::size_t count) {
+double measure_rows(const row_measure<V>& measure, const V* y, const V* times, index first,
+                    std::size_t count) {
+  const auto sum = [=](auto term) {
+    if (times == nullptr) return sum_of(count, term);
+    return sum_of(count, [=](std::size_t i) { return static_cast<double>(times[i]) * term(i); });
+  };
   const auto v = [y](std::size_t i) { return static_cast<double>(y[i]); };
   const V* const with = measure.with == nullptr ? nullptr : measure.with + first;
   const auto w = [with](std::size_t i) { return static_cast<double>(with[i]); };
@@ -41,15 +36,23 @@ double measure_rows(const row_measure<V>& measure, const V* y, index first, std:
     case measured::nothing:
       return 0;
     case measured::product:
-      return with == nullptr ? sum_of(count, v) : sum_of(count, [=](std::size_t i) { return v(i) * w(i); });
+      return with == nullptr ? sum(v) : sum([=](std::size_t i) { return v(i) * w(i); });
     case measured::distance:
-      return with == nullptr ? sum_of(count, [=](std::size_t i) { return std::abs(v(i)); })
-                             : sum_of(count, [=](std::size_t i) { return std::abs(v(i) - w(i)); });
-    case measured::where_zero:
-      return with == nullptr ? sum_of(count, v) : sum_where_zero(y, with, count);
+      return with == nullptr ? sum([=](std::size_t i) { return std::abs(v(i)); })
+                             : sum([=](std::size_t i) { return std::abs(v(i) - w(i)); });
+    case measured::where_zero: {
+      if (with == nullptr) return sum(v);
+      // In two loops: compilers make no vector instructions of one that chooses and adds.
+      V chosen[block];
+      for (std::size_t i = 0; i < count; ++i) {
+        const V value = y[i];
+        chosen[i] = with[i] == V{0} ? value : V{0};
+      }
+      return sum([&chosen](std::size_t i) { return static_cast<double>(chosen[i]); });
+    }
     case measured::squared_distance:
-      return with == nullptr ? sum_of(count, [=](std::size_t i) { return v(i) * v(i); })
-                             : sum_of(count, [=](std::size_t i) { return (v(i) - w(i)) * (v(i) - w(i)); });
+      return with == nullptr ? sum([=](std::size_t i) { return v(i) * v(i); })
+                             : sum([=](std::size_t i) { return (v(i) - w(i)) * (v(i) - w(i)); });
   }
   return 0;
 }
@@ -94,8 +97,9 @@ step_sums finish_rows(const fused_step<V>& step, index first, std::span<const V>
     const std::size_t count = std::min(block, sums.size() - done);
     const auto row = static_cast<index>(static_cast<std::size_t>(first) + done);
     find_values(step, row, sums.data() + done, count, y + row);
-    total += {measure_rows(step.measure[0], y + row, row, count),
-              measure_rows(step.measure[1], y + row, row, count)};
+    const V* const times = step.count == nullptr ? nullptr : step.count + row;
+    total += {measure_rows(step.measure[0], y + row, times, row, count),
+              measure_rows(step.measure[1], y + row, times, row, count)};
   }
   return total;
 }

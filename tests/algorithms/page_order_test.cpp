@@ -40,7 +40,7 @@ TEST(PageOrder, ByUseHasThoseWithTheMostLinksFirst) {
 TEST(PageOrder, ByWorkIsTheOneThatHubsHave) {
   // More pages than there are hubs, and rows that are cut.
   const auto links = nz::generate::rmat<double>(16, 16);
-  const auto matrix = nz::make_link_matrix(links, false, page_order::by_work);
+  const auto matrix = nz::make_link_matrix(links, {.numbers = page_order::by_work});
   const auto made = nz::to_hubs(matrix.to);
   ASSERT_GT(made.cut_row.size(), 0U);
   std::vector<index> rows;

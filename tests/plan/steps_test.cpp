@@ -131,6 +131,8 @@ template <class V> std::vector<std::pair<std::string, nz::fused_step<V>>> steps(
       .scale = v.device_scale.data(),
       .scaled = v.scaled.data(),
       .measure = {{measured::distance, v.device_with.data()}, {measured::where_zero, v.device_scale.data()}}};
+  nz::fused_step<V> merged_pages = pagerank;
+  merged_pages.count = v.device_c.data();
   nz::fused_step<V> heat{.alpha = V{0.125},
                          .b = v.device_b.data(),
                          .c = v.device_c.data(),
@@ -147,10 +149,16 @@ template <class V> std::vector<std::pair<std::string, nz::fused_step<V>>> steps(
                         .shift_factor = 0.25,
                         .shift_from = v.device_from.data(),
                         .scaled = v.scaled.data(),
+                        .count = v.device_c.data(),
                         .measure = {{measured::product}, {measured::distance}}};
   nz::fused_step<V> unmeasured{.alpha = V{3}};
-  return {{"PageRank", pagerank}, {"heat", heat},       {"conjugate gradients", gradients},
-          {"residual", residual}, {"all at once", all}, {"unmeasured", unmeasured}};
+  return {{"PageRank", pagerank},
+          {"PageRank, pages merged", merged_pages},
+          {"heat", heat},
+          {"conjugate gradients", gradients},
+          {"residual", residual},
+          {"all at once", all},
+          {"unmeasured", unmeasured}};
 }
 
 /// What the step's y must be, and how far from it y may be.
@@ -172,10 +180,10 @@ nz::reference::exact_product make_exactly(nz::reference::exact_product exact, co
   return exact;
 }
 
-/// A sum must be that of the y found, but for rounding in double.
+/// A sum must be that of the y found, each as often as `count` says, but for rounding in double.
 template <class V>
-void expect_sum(const nz::row_measure<V>& measure, const std::vector<V>& with, const std::vector<V>& y,
-                double found) {
+void expect_sum(const nz::row_measure<V>& measure, const std::vector<V>& with, const std::vector<V>& count,
+                const std::vector<V>& y, double found) {
   long double sum = 0, magnitude = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     const long double v = y[i], w = with[i];
@@ -184,8 +192,8 @@ void expect_sum(const nz::row_measure<V>& measure, const std::vector<V>& with, c
                              : measure.what == measured::distance   ? std::abs(from)
                              : measure.what == measured::where_zero ? (w == 0 ? v : 0)
                                                                     : from * from;
-    sum += term;
-    magnitude += std::abs(term);
+    sum += count[i] * term;
+    magnitude += std::abs(count[i] * term);
   }
   if (!std::isfinite(static_cast<double>(sum))) {
     EXPECT_EQ(std::isnan(static_cast<double>(sum)), std::isnan(found)) << found;
@@ -193,7 +201,7 @@ void expect_sum(const nz::row_measure<V>& measure, const std::vector<V>& with, c
     return;
   }
   const long double bound =
-      std::numeric_limits<double>::epsilon() * (static_cast<long double>(y.size()) + 4) * magnitude;
+      std::numeric_limits<double>::epsilon() * (static_cast<long double>(y.size()) + 5) * magnitude;
   EXPECT_LE(std::abs(found - sum), bound) << found << ", not " << static_cast<double>(sum);
 }
 
@@ -211,12 +219,13 @@ void check_step(const nz::prepared_matrix<V>& ready, const nz::reference::exact_
     }
   }
   const std::vector<double> sums = v.sums.to_host();
+  const std::vector<V> count = step.count == nullptr ? std::vector<V>(y.size(), V{1}) : v.c;
   for (int k = 0; k < step.sums(); ++k)
     expect_sum(step.measure[k],
                step.measure[k].with == v.device_b.data()       ? v.b
                : step.measure[k].with == v.device_scale.data() ? v.scale
                                                                : v.with,
-               y, sums[static_cast<std::size_t>(k)]);
+               count, y, sums[static_cast<std::size_t>(k)]);
 }
 
 template <class On, class V = typename On::V>
@@ -258,7 +267,7 @@ TYPED_TEST(Steps, HaveTheSameBitsEveryTime) {
     return [](const nz::kernel_row& kernel, const auto& ready) {
       if (!kernel.is_repeatable) return;
       step_vectors<V> v(ready, battery::numbers<V>(static_cast<std::size_t>(ready.cols()), 5));
-      const nz::fused_step<V> step = steps(v)[4].second;
+      const nz::fused_step<V> step = steps(v)[5].second;
       std::optional<std::vector<double>> first;
       for (int run = 0; run < 12; ++run) {
         ready.apply(v.device_x, step, v.y, v.sums);
@@ -345,11 +354,11 @@ TYPED_TEST(Steps, RefuseWhatDoesNotFitOrOverlaps) {
     nz::vector<double> sum(ready->where(), 1);
     const nz::fused_step<V> one{.measure = {{measured::product}}},
         two{.measure = {{measured::product}, {measured::product}}}, in_place{.b = y.data()},
-        over_x{.scaled = x.data()}, twice{.scaled = y.data()};
+        counted{.count = y.data()}, over_x{.scaled = x.data()}, twice{.scaled = y.data()};
     EXPECT_NO_THROW(ready->apply(x, one, y, sum));
     EXPECT_THROW(ready->apply(wrong, one, y, sum), nz::shape_error);
     EXPECT_THROW(ready->apply(x, one, wrong, sum), nz::shape_error);
-    for (const auto& bad : {two, in_place, over_x, twice})
+    for (const auto& bad : {two, in_place, counted, over_x, twice})
       EXPECT_THROW(ready->apply(x, bad, y, sum), nz::shape_error);
     EXPECT_THROW(ready->apply(x, one, x, sum), nz::shape_error);
     const auto elsewhere = nz::find_device(TypeParam::kind == device_kind::cpu ? "emulator" : "cpu");

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Measures what docs/performance.md has of plans and whole iterations on a GPU, in one go.
+#
+#     bench/on_gpu.sh OUT [MATRIX...]    OUT: a folder for what nz wrote; MATRIX: real matrices, cnr-2000 among them
+#
+# NZ is the command to measure (build/cuda/cli/nz, which `make cuda` builds). Prints Markdown tables.
+set -euo pipefail
+[ $# -gt 0 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 2; }
+out=$1
+shift
+here=$(dirname "$0")
+nz=${NZ:-$here/../build/cuda/cli/nz}
+mkdir -p "$out"
+ours=plan,csr_merge,csr_groups,csr_vector,csr_scalar,sell_slices,hubs_slices
+peers=cusparse_csr_alg1,cusparse_csr_alg2,cusparse_csr,cusparse_coo,cusparse_sell
+
+# A table, and in OUT the figures of all kernels. NAME, then the words of nz bench.
+plans() {
+  local name=$1
+  shift
+  printf '\n### %s\n\n' "$name"
+  "$nz" bench --device cuda --precision both --kernels "$ours,$peers" --json "$out/$name.json" "$@" >"$out/$name.txt"
+  python3 "$here/plans.py" "$out/$name.json"
+}
+
+plans suite --suite --replay --seconds 0.03
+if [ $# -gt 0 ]; then
+  plans real --seconds 0.015 "$@"
+  plans real-replayed --replay --seconds 0.015 "$@"
+fi
+printf '\n### PageRank, ms of an iteration\n\n'
+graphs=(rmat:22)
+for matrix in "$@"; do [[ $matrix != *cnr-2000* ]] || graphs+=("$matrix"); done
+python3 "$here/pagerank.py" --nz "$nz" --device cuda --iterations 132 --rounds 3 "${graphs[@]}" | tee "$out/pagerank.md"
+printf '\n### Heat, a step\n\n'
+python3 "$here/heat.py" --nz "$nz" --device cuda | tee "$out/heat.md"
+printf '\n### Conjugate gradients, an iteration\n\n'
+python3 "$here/cg.py" --nz "$nz" --device cuda --rounds 1 poisson2d:300 poisson3d:256 | tee "$out/cg.md"

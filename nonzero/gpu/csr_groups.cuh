@@ -23,19 +23,18 @@ template <class A, class Offset, class V = A> struct placed_csr_in_groups : plac
 };
 
 // Eight lanes share each short row, as in csr_vector; a long one has a warp, or several: one for each part of
-// 512. Blocks for those come first, as they take the longest. Rows of several parts are finished by a second
-// launch.
+// 512, and the last of them to be done finishes the row. Blocks for those come first, as they take the
+// longest.
 // Good: long rows, whatever their lengths, and some short ones among them: linear programs, bipartite graphs.
 // Bad: mostly short rows (idle lanes; csr_merge has a thread for a few entries of any row).
 // Traffic: 12 bytes per nonzero in double, 4 where all values are the same, plus the gather of x, and 12 to
-// 28 bytes for each part.
+// 28 bytes for each part, and 16 for each cut row.
 // Source: Bell & Garland 2008, §4.2, for a warp per row; the list of parts is ours.
 template <class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_per_block)
     csr_groups_kernel(index rows, parts_of_rows<V, Offset> parts, const Offset* __restrict__ row_begin,
                       const index* __restrict__ col, entry_values<A> values, const V* __restrict__ x,
                       V* __restrict__ y, Epilogue finish) {
-  let_next_launch_begin();
   row_finisher<Epilogue> finish_row(finish, y);
   if (blockIdx.x < parts.blocks()) {
     sum_part(parts, col, values, x, finish_row);
@@ -55,21 +54,18 @@ struct csr_groups_launch {
 
   template <class Queue, class A, class Offset, class V>
   static std::int64_t blocks(const Queue&, const placed_csr_in_groups<A, Offset, V>& a) {
-    return blocks_of_rows(a) + a.parts.finishing_blocks();
+    return a.parts.blocks() + blocks_for(std::int64_t{lanes_of_short} * a.rows);
+  }
+  template <class A, class Offset, class V>
+  static std::int64_t cut_rows(const placed_csr_in_groups<A, Offset, V>& a) {
+    return a.parts.cut_rows();
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const placed_csr_in_groups<A, Offset, V>& a, const V* x, V* y,
                        Epilogue finish) {
-    queue.launch("csr_groups", blocks_of_rows(a), threads_per_block,
-                 csr_groups_kernel<A, V, Offset, Epilogue>, a.rows, a.parts.for_multiply(),
-                 a.row_begin.data(), a.col.data(), a.values(), x, y, finish);
-    a.parts.finish(queue, y, after_blocks(finish, blocks_of_rows(a)));
-  }
-
- private:
-  template <class Placed> static std::int64_t blocks_of_rows(const Placed& a) {
-    return a.parts.blocks() + blocks_for(std::int64_t{lanes_of_short} * a.rows);
+    queue.launch("csr_groups", blocks(queue, a), threads_per_block, csr_groups_kernel<A, V, Offset, Epilogue>,
+                 a.rows, a.parts.for_multiply(), a.row_begin.data(), a.col.data(), a.values(), x, y, finish);
   }
 };
 

@@ -51,7 +51,8 @@ template <class Placed, class Queue, class A>
 inline constexpr bool is_made_on_device =
     std::is_constructible_v<Placed, Queue&, const device_csr_pointer<A>&, const prepare_options&>;
 
-/// Whether a kernel finishes rows itself: its launch then says in how many blocks, and takes any epilogue.
+/// Whether a kernel finishes rows itself: its launch then says in how many blocks, takes any epilogue, and
+/// says how many cut_rows have sums apart from the blocks', if any.
 template <class Launch, class Queue, class Placed>
 concept finishes_rows = requires(const Queue& queue, const Placed& placed) {
   Launch::blocks(queue, placed);
@@ -64,7 +65,7 @@ class prepared_on_gpu final : public prepared_matrix<V> {
   prepared_on_gpu(const csr<A>& a, const prepare_options& options)
       : prepared_matrix<V>(a.rows, a.cols, options.on),
         a_(a, options),
-        parts_(options.on, blocks_of_step(Queue(*options.on, {}), a_)) {
+        parts_(options.on, blocks_of_step(Queue(*options.on, {}), a_), cut_rows_of_step(a_)) {
     finish_placing();
   }
   prepared_on_gpu(const device_csr_pointer<A>& a, const prepare_options& options)
@@ -84,7 +85,7 @@ class prepared_on_gpu final : public prepared_matrix<V> {
   prepared_on_gpu(Queue queue, const device_csr_pointer<A>& a, const prepare_options& options)
       : prepared_matrix<V>(a->rows, a->cols, options.on),
         a_(queue, a, options),
-        parts_(options.on, blocks_of_step(queue, a_)) {
+        parts_(options.on, blocks_of_step(queue, a_), cut_rows_of_step(a_)) {
     finish_placing();
   }
 
@@ -96,6 +97,12 @@ class prepared_on_gpu final : public prepared_matrix<V> {
       return Launch::blocks(queue, a);
     else
       return blocks_for(a.rows);
+  }
+  static std::int64_t cut_rows_of_step(const Placed& a) {
+    if constexpr (requires { Launch::cut_rows(a); })
+      return Launch::cut_rows(a);
+    else
+      return 0;
   }
 
   void run(V alpha, const V* x, V beta, V* y, stream in) const override {

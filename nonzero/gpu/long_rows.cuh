@@ -9,8 +9,8 @@
 #include <nonzero/gpu/threads.cuh>
 
 // Rows that are too long for a lane, or for a few, are listed once, in parts of a length that a warp is soon
-// done with. How they are cut depends on the matrix alone. Rows of several parts are finished by a launch of
-// their own.
+// done with. How they are cut depends on the matrix alone. Rows of several parts are finished by the last
+// warp that has one, always in the same order.
 namespace nz::gpu {
 
 constexpr offset longest_part = 512;
@@ -37,14 +37,18 @@ __global__ void count_parts_kernel(index rows, const Offset* __restrict__ row_be
   if (entries != nullptr) entries[i] = static_cast<Offset>(n > 0 ? length : 0);
 }
 
+/// A row of several parts.
+struct cut_row {
+  index row, first_part, parts;
+  unsigned arrived;  // how many of its parts have been summed; 0 between multiplies
+};
+
 /// The parts of long rows, in their order.
 template <class Offset> struct part_list {
-  index* row;     // the row i that it is all of, or -1 - i
+  index* row;     // the row that it is all of, or -1 - c where it is of cut[c]
   Offset* begin;  // its entries
   Offset* end;
-  index* cut_row;  // the rows of several parts, and the first and the number of each one's
-  index* first_part;
-  index* part_count;
+  cut_row* cut;  // by their rows
 };
 
 /// A thread per part finds its row by halving in `before`, the sums of what count_parts_kernel found. The
@@ -66,13 +70,11 @@ __global__ void list_parts_kernel(index rows, std::int64_t parts, const Offset* 
   }
   const offset entries = row_begin[low + 1] - row_begin[low], n = parts_of(entries, longest_short);
   const offset p = part - (before[low] & parts_mask);
-  list.row[part] = n == 1 ? low : -1 - low;
+  const auto cut = static_cast<index>(before[low] >> 32);
+  list.row[part] = n == 1 ? low : -1 - cut;
   list.begin[part] = static_cast<Offset>(entry[low] + begin_of_part(entries, n, p));
   list.end[part] = static_cast<Offset>(entry[low] + begin_of_part(entries, n, p + 1));
-  if (n == 1 || p != 0) return;
-  list.cut_row[before[low] >> 32] = low;
-  list.first_part[before[low] >> 32] = static_cast<index>(part);
-  list.part_count[before[low] >> 32] = static_cast<index>(n);
+  if (n > 1 && p == 0) list.cut[cut] = {low, static_cast<index>(part), static_cast<index>(n), 0};
 }
 
 /// A warp per part copies its entries to where they stay.
@@ -83,7 +85,7 @@ __global__ void copy_parts_kernel(std::int64_t parts, part_list<Offset> list,
                                   index* __restrict__ col, A* __restrict__ val) {
   const std::int64_t part = thread_in_grid() / 32;
   if (part >= parts) return;
-  const index listed = list.row[part], row = listed >= 0 ? listed : -1 - listed;
+  const index listed = list.row[part], row = listed >= 0 ? listed : list.cut[-1 - listed].row;
   const Offset from = row_begin[row] - entry[row];
   for (Offset k = list.begin[part] + static_cast<Offset>(threadIdx.x % 32); k < list.end[part]; k += 32) {
     col[k] = from_col[from + k];
@@ -96,7 +98,9 @@ template <class V, class Offset> struct parts_of_rows {
   std::int64_t parts;
   const index* row;
   const Offset *begin, *end;
-  V* sum;  // of the parts of cut rows; written and read by each multiply
+  // Written and read by each multiply: the sums of the parts of cut rows, and how many are there.
+  V* sum;
+  cut_row* cut;
 
   __device__ std::int64_t blocks() const {
     constexpr int warps = threads_per_block / 32;
@@ -108,7 +112,7 @@ template <class V, class Offset> struct parts_of_rows {
 template <class V, class Offset> struct placed_parts {
   vector<index> row;  // as in part_list
   vector<Offset> begin, end;
-  vector<index> cut_row, first_part, part_count;
+  mutable vector<cut_row> cut;
   mutable vector<V> sum;
 
   placed_parts() = default;
@@ -125,33 +129,27 @@ template <class V, class Offset> struct placed_parts {
     if (entry != nullptr) queue.exclusive_sum(entry, entry, counts);
     const std::int64_t total = queue.read(before.data() + rows);
     const auto parts = static_cast<std::size_t>(total & 0xffffffff),
-               cut = static_cast<std::size_t>(total >> 32);
+               cut_rows = static_cast<std::size_t>(total >> 32);
     row = vector<index>(on, parts);
     begin = vector<Offset>(on, parts);
     end = vector<Offset>(on, parts);
-    cut_row = vector<index>(on, cut);
-    first_part = vector<index>(on, cut);
-    part_count = vector<index>(on, cut);
-    sum = vector<V>(on, cut > 0 ? parts : 0);
+    cut = vector<cut_row>(on, cut_rows);
+    sum = vector<V>(on, cut_rows > 0 ? parts : 0);
     queue.launch("list_parts", blocks_for(size()), threads_per_block, list_parts_kernel<Offset>, rows, size(),
                  row_begin, longest_short, before.data(), entry == nullptr ? row_begin : entry, list());
   }
   std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
-  part_list<Offset> list() {
-    return {row.data(), begin.data(), end.data(), cut_row.data(), first_part.data(), part_count.data()};
-  }
+  std::int64_t cut_rows() const { return static_cast<std::int64_t>(cut.size()); }
+  part_list<Offset> list() { return {row.data(), begin.data(), end.data(), cut.data()}; }
   parts_of_rows<V, Offset> for_multiply() const {
-    return {size(), row.data(), begin.data(), end.data(), sum.data()};
+    return {size(), row.data(), begin.data(), end.data(), sum.data(), cut.data()};
   }
   std::uint64_t bytes() const {
-    return row.bytes() + begin.bytes() + end.bytes() + cut_row.bytes() + first_part.bytes() +
-           part_count.bytes() + sum.bytes();
+    return row.bytes() + begin.bytes() + end.bytes() + cut.bytes() + sum.bytes();
   }
 
   /// Of a multiply: those that take the parts, which come first as they take the longest.
   std::int64_t blocks() const { return blocks_for(size() * 32); }
-  std::int64_t finishing_blocks() const { return blocks_for(static_cast<std::int64_t>(cut_row.size()) * 32); }
-  template <class Queue, class Epilogue> void finish(Queue& queue, V* y, Epilogue epilogue) const;
 };
 
 /// The sum of the products of entries [begin, end), in the first of a group of lanes.
@@ -175,48 +173,39 @@ __device__ __forceinline__ V sum_of_entries(Offset begin, Offset end, const inde
   return sum_of_group<Lanes>(sum);
 }
 
-/// A warp per part, for the first a.blocks() blocks of a grid: rows of one part are finished.
+/// The sum of a cut row's parts, in the first lane of a warp; always added in the same order.
+template <class V> __device__ __forceinline__ V sum_of_parts(const V* part, index parts) {
+  constexpr int ahead = 8;
+  V sum = 0;
+  for (index first = threadIdx.x % 32; first < parts; first += 32 * ahead) {
+    V some[ahead];
+    for (int q = 0; q < ahead; ++q)
+      some[q] = first + 32 * q < parts ? read_fresh(part + first + 32 * q) : V{0};
+    for (int q = 0; q < ahead; ++q) sum += some[q];
+  }
+  return sum_of_group<32>(sum);
+}
+
+/// A warp per part, for the first a.blocks() blocks of a grid: a row of one part is finished, a cut one by
+/// the warp that is the last to have summed its part.
 template <class A, class V, class Offset, class Finish>
 __device__ __forceinline__ void sum_part(const parts_of_rows<V, Offset>& a, const index* __restrict__ col,
                                          entry_values<A> values, const V* __restrict__ x, Finish& finish) {
   const std::int64_t part = thread_in_grid() / 32;
   if (part >= a.parts) return;  // the whole warp
+  const bool is_first = threadIdx.x % 32 == 0;
   const index row = a.row[part];
+  const index parts = row >= 0 ? 1 : a.cut[-1 - row].parts;  // not at the end, where others wait for it
   const V sum = sum_of_entries<32, 8>(a.begin[part], a.end[part], col, values, x);
-  if (threadIdx.x % 32 != 0) return;
-  if (row >= 0)
-    finish(sum, row);
-  else
-    a.sum[part] = sum;
-}
-
-/// A warp per cut row adds up its parts, always in the same order.
-template <class V, class Epilogue>
-__global__ void finish_cut_rows_kernel(std::int64_t cut_rows, const index* __restrict__ cut_row,
-                                       const index* __restrict__ first_part,
-                                       const index* __restrict__ part_count, const V* part_sum,
-                                       V* __restrict__ y, Epilogue finish) {
-  const std::int64_t cut = thread_in_grid() / 32;
-  row_finisher<Epilogue> finish_row(finish, y);
-  const bool has_row = cut < cut_rows;  // the whole warp
-  const index row = has_row ? cut_row[cut] : 0, parts = has_row ? part_count[cut] : 0;
-  const V* const mine = part_sum + (has_row ? first_part[cut] : 0);
-  wait_for_launch_before();
-  if (has_row) {
-    V sum = 0;
-    for (index p = threadIdx.x % 32; p < parts; p += 32) sum += mine[p];
-    sum = sum_of_group<32>(sum);
-    if (threadIdx.x % 32 == 0) finish_row(sum, row);
+  if (row >= 0) {
+    if (is_first) finish(sum, row);
+    return;
   }
-  finish_row.leave_sums();
-}
-
-template <class V, class Offset>
-template <class Queue, class Epilogue>
-void placed_parts<V, Offset>::finish(Queue& queue, V* y, Epilogue epilogue) const {
-  queue.launch_after("finish_cut_rows", finishing_blocks(), threads_per_block,
-                     finish_cut_rows_kernel<V, Epilogue>, static_cast<std::int64_t>(cut_row.size()),
-                     cut_row.data(), first_part.data(), part_count.data(), sum.data(), y, epilogue);
+  cut_row& cut = a.cut[-1 - row];
+  if (is_first) a.sum[part] = sum;
+  if (!is_last_warp_to_arrive(static_cast<unsigned>(parts), &cut.arrived)) return;
+  const V all = sum_of_parts(a.sum + cut.first_part, parts);
+  if (is_first) finish.finish_cut(all, cut.row, -1 - row);
 }
 
 }  // namespace nz::gpu

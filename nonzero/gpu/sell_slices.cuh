@@ -45,8 +45,8 @@ __device__ __forceinline__ V sum_of_place(const sell_arrays<A, V, Offset>& a, st
 
 // A thread per row, a warp per slice of 32 rows: in each step its lanes read neighbouring entries. Rows are
 // sorted by length within 1,024, so that those of a slice end together; y is written where the row belongs.
-// Rows far longer than the mean have a warp for each part of 512, in the first blocks of the same launch;
-// those of several parts are finished by a second one.
+// Rows far longer than the mean have a warp for each part of 512, in the first blocks of the same launch; the
+// last of them to be done finishes the row.
 // Good: rows of about equal length, short or long: a prototype on an H200 had 91 to 95 % of its bandwidth at
 // 3 to 80 per row in double, 72 to 88 % in float; graphs whose values are all the same.  Bad: x gathered from
 // all over, as wherever all of x is met at once.
@@ -59,7 +59,6 @@ __global__ void sell_slices_kernel(sell_arrays<A, V, Offset> a, const V* __restr
   row_finisher<Epilogue> finish_row(finish, y);
   std::int64_t place = thread_in_grid();
   if constexpr (HasLongRows) {
-    let_next_launch_begin();
     place -= a.parts.blocks() * threads_per_block;
     if (place < 0) sum_part(a.parts, a.part_col, a.part_values, x, finish_row);  // the whole block
   }
@@ -78,7 +77,10 @@ struct sell_slices_launch {
 
   template <class Queue, class A, class Offset, class V>
   static std::int64_t blocks(const Queue&, const placed_sell<A, Offset, V>& a) {
-    return blocks_of_rows(a) + a.parts.finishing_blocks();
+    return a.parts.blocks() + blocks_for(a.rows);
+  }
+  template <class A, class Offset, class V> static std::int64_t cut_rows(const placed_sell<A, Offset, V>& a) {
+    return a.parts.cut_rows();
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
@@ -93,16 +95,12 @@ struct sell_slices_launch {
                                            a.part_col.data(),
                                            values_of(a.part_val.data(), a.one_value)};
     const auto launch = [&](auto kernel) {
-      queue.launch("sell_slices", blocks_of_rows(a), threads_per_block, kernel, arrays, x, y, finish);
+      queue.launch("sell_slices", blocks(queue, a), threads_per_block, kernel, arrays, x, y, finish);
     };
-    if (a.parts.size() == 0) return launch(sell_slices_kernel<false, A, V, Offset, Epilogue>);
-    launch(sell_slices_kernel<true, A, V, Offset, Epilogue>);
-    a.parts.finish(queue, y, after_blocks(finish, blocks_of_rows(a)));
-  }
-
- private:
-  template <class Placed> static std::int64_t blocks_of_rows(const Placed& a) {
-    return a.parts.blocks() + blocks_for(a.rows);
+    if (a.parts.size() == 0)
+      launch(sell_slices_kernel<false, A, V, Offset, Epilogue>);
+    else
+      launch(sell_slices_kernel<true, A, V, Offset, Epilogue>);
   }
 };
 

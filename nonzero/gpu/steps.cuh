@@ -13,15 +13,17 @@
 // What kernels do with the sums of rows. A kernel hands each to a row_finisher, and at its end, where all
 // threads of the block meet, has it leave what the block has added up: nothing, in a plain multiply. Sums
 // over all rows are made of the blocks' parts, always in the same order: by the last block that leaves its
-// own, or where they are many by launches of their own.
+// own, or where they are many by launches of their own. A cut row that any of several blocks may finish has a
+// part of its own.
 namespace nz::gpu {
 
-/// The epilogue of a fused step, for a grid: block b leaves its first sum in parts[b] and its second in
-/// parts[blocks + b].
+/// The epilogue of a fused step, for a grid: block b leaves its first sum in parts[b], cut row c in
+/// parts[blocks + c]; their second ones come part_count later.
 template <class V> struct fused_rows {
   fused_step<V> step;
   double* parts;
   std::int64_t blocks;          // of all launches of the step together
+  std::int64_t part_count;      // of the blocks and the cut rows
   double* totals = nullptr;     // where the last block leaves the sums; null: other launches do
   unsigned* arrived = nullptr;  // how many blocks of the last launch have left their parts; 0 between steps
   std::int64_t blocks_before = 0;  // in earlier launches of the step
@@ -68,7 +70,9 @@ __device__ inline step_sums sums_of_block(step_sums mine, int sums) {
 }
 
 /// Says that this block has left its part of something, and returns whether it was the last of so many.
-/// Every thread of the block calls it.
+/// Every thread of the block calls it. What any of them has written by then is before the barrier, so before
+/// the first thread's fence, and with that before its arrival for whoever sees it: fences are for all that a
+/// thread knows of, not for its own writes alone.
 __device__ inline bool is_last_to_arrive(unsigned blocks, unsigned* arrived) {
   __shared__ shared<int> is_last;
   __syncthreads();
@@ -81,15 +85,29 @@ __device__ inline bool is_last_to_arrive(unsigned blocks, unsigned* arrived) {
   return is_last != 0;
 }
 
+/// The same for a warp, of so many: every lane of it calls it, after the first has written the part. The
+/// counter goes back to 0 with the last.
+__device__ inline bool is_last_warp_to_arrive(unsigned warps, unsigned* arrived) {
+  int is_last = 0;
+  if (threadIdx.x % 32 == 0) {
+    __threadfence();
+    is_last = atomicInc(arrived, warps - 1) == warps - 1 ? 1 : 0;
+    __threadfence();
+  }
+  is_last = __shfl_sync(full_warp, is_last, 0);
+  __syncwarp();  // a shuffle orders no memory: what the first lane may read now, the others may
+  return is_last != 0;
+}
+
 /// A thread's share of the parts, for sums_of_block; eight are under way at once.
-__device__ inline step_sums share_of_parts(std::int64_t blocks, const double* parts, int sums) {
+__device__ inline step_sums share_of_parts(std::int64_t count, const double* parts, int sums) {
   constexpr int ahead = 8;
   step_sums mine;
-  for (std::int64_t first = threadIdx.x; first < blocks; first += ahead * blockDim.x) {
+  for (std::int64_t first = threadIdx.x; first < count; first += ahead * blockDim.x) {
     step_sums part[ahead];
     for (int q = 0; q < ahead; ++q) {
-      const std::int64_t b = first + q * blockDim.x;
-      if (b < blocks) part[q] = {read_fresh(parts + b), sums > 1 ? read_fresh(parts + blocks + b) : 0.0};
+      const std::int64_t p = first + q * blockDim.x;
+      if (p < count) part[q] = {read_fresh(parts + p), sums > 1 ? read_fresh(parts + count + p) : 0.0};
     }
     for (const step_sums& p : part) mine += p;
   }
@@ -103,6 +121,7 @@ template <class V> class row_finisher<scale_and_add<V>> {
  public:
   __device__ row_finisher(const scale_and_add<V>& finish, V* y) : finish_(finish), y_(y) {}
   __device__ void operator()(V sum, std::int64_t row) const { finish_(sum, y_[row]); }
+  __device__ void finish_cut(V sum, std::int64_t row, std::int64_t) const { (*this)(sum, row); }
   __device__ void leave_sums() const {}
 
  private:
@@ -113,26 +132,36 @@ template <class V> class row_finisher<scale_and_add<V>> {
 template <class V> class row_finisher<fused_rows<V>> {
  public:
   __device__ row_finisher(const fused_rows<V>& finish, V* y) : finish_(finish), y_(y) {}
-  __device__ void operator()(V sum, std::int64_t row) {
-    mine_ += finish_.step.measure_row(finish_.step(sum, row, y_[row]), row);
+  __device__ void operator()(V sum, std::int64_t row) { mine_ += measure(sum, row); }
+  /// Row number `cut` of those that are cut, which another block may finish the next time: added to this
+  /// block's sums, it would change how they are rounded. By one thread of the grid, before its block leaves
+  /// its sums.
+  __device__ void finish_cut(V sum, std::int64_t row, std::int64_t cut) const {
+    leave(measure(sum, row), finish_.parts + finish_.blocks + cut, finish_.part_count);
   }
   /// Every thread of the block calls it, once.
   __device__ void leave_sums() const {
     const int sums = finish_.step.sums();
     if (sums == 0) return;
-    leave(sums_of_block(mine_, sums), sums, finish_.parts + finish_.blocks_before + blockIdx.x,
-          finish_.blocks);
+    const step_sums of_block = sums_of_block(mine_, sums);
+    if (threadIdx.x == 0)
+      leave(of_block, finish_.parts + finish_.blocks_before + blockIdx.x, finish_.part_count);
     if (finish_.totals == nullptr || finish_.blocks_before + gridDim.x < finish_.blocks) return;
     if (!is_last_to_arrive(gridDim.x, finish_.arrived)) return;
-    leave(sums_of_block(share_of_parts(finish_.blocks, finish_.parts, sums), sums), sums, finish_.totals, 1);
-    if (threadIdx.x == 0) *finish_.arrived = 0;
+    const step_sums total = sums_of_block(share_of_parts(finish_.part_count, finish_.parts, sums), sums);
+    if (threadIdx.x != 0) return;
+    leave(total, finish_.totals, 1);
+    *finish_.arrived = 0;
   }
 
  private:
-  __device__ static void leave(const step_sums& total, int sums, double* to, std::int64_t apart) {
-    if (threadIdx.x != 0) return;
-    to[0] = total.first;
-    if (sums > 1) to[apart] = total.second;
+  __device__ step_sums measure(V sum, std::int64_t row) const {
+    return finish_.step.measure_row(finish_.step(sum, row, y_[row]), row);
+  }
+  __device__ void leave(const step_sums& found, double* to, std::int64_t apart) const {
+    const int sums = finish_.step.sums();
+    if (sums > 0) to[0] = found.first;
+    if (sums > 1) to[apart] = found.second;
   }
 
   const fused_rows<V>& finish_;
@@ -173,24 +202,24 @@ constexpr std::int64_t totals_of(std::int64_t parts) {
   return parts <= parts_per_block ? 1 : (parts + parts_per_block - 1) / parts_per_block;
 }
 
-/// Where the parts of two sums lie, made once for all steps with a matrix. After the blocks' own come their
-/// totals, and the totals of those.
+/// Where the parts of two sums lie, made once for all steps with a matrix. After those of blocks and cut rows
+/// come their totals, and the totals of those.
 class step_parts {
  public:
-  step_parts(const std::shared_ptr<device>& on, std::int64_t blocks)
-      : blocks_(blocks), arrived_(on, std::vector<unsigned>(1, 0U)) {
-    std::int64_t numbers = 2 * blocks;
-    for (std::int64_t left = totals_of(blocks); left > 1; left = totals_of(left)) numbers += 2 * left;
+  step_parts(const std::shared_ptr<device>& on, std::int64_t blocks, std::int64_t cut_rows = 0)
+      : blocks_(blocks), count_(blocks + cut_rows), arrived_(on, std::vector<unsigned>(1, 0U)) {
+    std::int64_t numbers = 2 * count_;
+    for (std::int64_t left = totals_of(count_); left > 1; left = totals_of(left)) numbers += 2 * left;
     parts_ = vector<double>(on, static_cast<std::size_t>(numbers));
   }
   std::uint64_t bytes() const { return parts_.bytes() + arrived_.bytes(); }
-  /// Where the blocks leave theirs.
+  /// Where the blocks and the cut rows leave theirs.
   double* data() const { return parts_.data(); }
 
   /// For a step that leaves its sums at `to`: the last block of its launches adds up the parts, if they are
   /// not too many for one, and end_step does otherwise.
   template <class V> fused_rows<V> epilogue(const fused_step<V>& step, double* to) const {
-    return {step, parts_.data(), blocks_, is_added_up_at_once() ? to : nullptr, arrived_.data()};
+    return {step, parts_.data(), blocks_, count_, is_added_up_at_once() ? to : nullptr, arrived_.data()};
   }
   template <class Queue> void end_step(Queue& queue, int sums, double* to) const {
     if (!is_added_up_at_once()) add_up(queue, sums, to);
@@ -202,12 +231,12 @@ class step_parts {
   }
 
  private:
-  bool is_added_up_at_once() const { return blocks_ > 0 && blocks_ <= parts_per_block; }
+  bool is_added_up_at_once() const { return count_ > 0 && count_ <= parts_per_block; }
 
   template <int Sums, class Queue> void add_up(Queue& queue, double* to) const {
     const double* parts = parts_.data();
-    double* next = parts_.data() + 2 * blocks_;
-    for (std::int64_t count = blocks_;;) {
+    double* next = parts_.data() + 2 * count_;
+    for (std::int64_t count = count_;;) {
       const std::int64_t totals = totals_of(count);
       queue.launch("add_parts", totals, threads_per_block, add_parts_kernel<Sums>, count, parts,
                    totals == 1 ? to : next);
@@ -218,7 +247,7 @@ class step_parts {
     }
   }
 
-  std::int64_t blocks_;
+  std::int64_t blocks_, count_;
   // Of the step under way: one at a time, as with multiplies.
   mutable vector<double> parts_;
   mutable vector<unsigned> arrived_;

@@ -42,6 +42,24 @@ TEST(StepParts, AreAddedUpWhateverTheirNumber) {
     }
 }
 
+TEST(StepParts, AreThoseOfBlocksAndCutRows) {
+  constexpr std::int64_t full = nz::gpu::parts_per_block;
+  const nz::fused_step<double> step{.measure = {{nz::measured::product}}};
+  double to = 0;
+  const nz::gpu::step_parts few(nz::emulator_device(), full - 3, 3), many(nz::emulator_device(), full - 3, 4);
+  EXPECT_EQ(few.epilogue(step, &to).totals, &to);
+  EXPECT_EQ(many.epilogue(step, &to).totals, nullptr);
+  EXPECT_EQ(many.epilogue(step, &to).blocks, full - 3);
+
+  test_queue queue;
+  std::fill(few.data(), few.data() + full, 2.0);
+  few.end_step(queue, 1, &to);  // nothing is left to do
+  EXPECT_EQ(to, 0);
+  std::fill(many.data(), many.data() + full + 1, 2.0);
+  many.end_step(queue, 1, &to);
+  EXPECT_EQ(to, 2.0 * (full + 1));
+}
+
 TEST(StepParts, TakeNextToNothing) {
   // A plain multiply of a million rows takes some 10,000 times as much.
   EXPECT_LT(nz::gpu::step_parts(nz::emulator_device(), 4000).bytes(), 100'000U);

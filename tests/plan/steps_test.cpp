@@ -67,10 +67,20 @@ std::unique_ptr<nz::prepared_matrix<typename On::V>> prepare(const nz::kernel_ro
   }
 }
 
-/// The battery, and stencils of which a warp of lanes_packed has two and four slices at once in the emulator.
+/// Rows that the GPU's kernels cut, in several blocks, among short ones.
+template <class A> csr<A> rows_to_cut() {
+  std::vector<nz::index> lengths(300);
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    lengths[i] = static_cast<nz::index>(i % 20 == 7 ? 520 + i / 3 : i % 4);
+  return nz::generate::row_lengths<A>(1000, lengths, 9);
+}
+
+/// The battery, rows to cut, and stencils of which a warp of lanes_packed has two and four slices at once in
+/// the emulator.
 template <class A> const std::vector<battery::named_matrix<A>>& matrices() {
   static const auto all = [] {
     auto out = battery::matrices<A>();
+    out.push_back({"rows to cut", rows_to_cut<A>()});
     out.push_back({"a stencil by two slices", nz::generate::poisson_2d<A>(80, 70)});
     out.push_back({"a stencil by four slices", nz::generate::poisson_2d<A>(120, 70)});
     return out;

@@ -106,17 +106,18 @@ template <class V> void expect_sum_of(const std::vector<V>& y, double found) {
   EXPECT_LE(std::abs(found - sum), std::numeric_limits<double>::epsilon() * (terms + 4) * sum);
 }
 
-/// y = -0.5 A x + 2 b with the sums of b y and |y|, so many times.
+/// y = -0.5 A x + 2 b with the sums of (y - b)^2, which is rounded in float too, and |y|, so many times.
 template <class On> void check_steps(const char* kernel, const nz::csr<typename On::A>& a, int runs) {
   using V = typename On::V;
   const auto x = battery::numbers<V>(a.cols, 32), b = battery::numbers<V>(a.rows, 33);
   const auto exact = nz::reference::multiply_exactly<V>(V{-0.5}, a, x, V{2}, b);
   const auto ready = On::prepare(kernel, a);
   const nz::vector<V> on_x(ready->where(), x), on_b(ready->where(), b);
-  const nz::fused_step<V> step{.alpha = V{-0.5},
-                               .beta = V{2},
-                               .b = on_b.data(),
-                               .measure = {{nz::measured::product, on_b.data()}, {nz::measured::distance}}};
+  const nz::fused_step<V> step{
+      .alpha = V{-0.5},
+      .beta = V{2},
+      .b = on_b.data(),
+      .measure = {{nz::measured::squared_distance, on_b.data()}, {nz::measured::distance}}};
   std::vector<V> first_y;
   std::vector<double> first_sums;
   for (int run = 0; run < runs; ++run) {

@@ -45,8 +45,8 @@ template <class A> nz::csr<A> rows_of(const std::vector<index>& lengths, index c
 /// empty ones beside them.
 template <class A> nz::csr<A> with_cut_rows() {
   std::vector<index> lengths(3000);
-  for (index i = 0; i < 3000; ++i) lengths[static_cast<std::size_t>(i)] = i % 7;
-  for (index i = 0; i < 90; ++i) lengths[static_cast<std::size_t>(31 * i + 5)] = 513 + 29 * i;
+  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<index>(i % 7);
+  for (std::size_t i = 5; i < lengths.size(); i += 32) lengths[i] = static_cast<index>(513 + i);
   std::size_t at = 700;
   for (const index length : {512, 513, 1024, 1025, 20'000, 300'000, 511, 65}) lengths[at += 2] = length;
   return rows_of<A>(lengths, 25'000);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include <nonzero/formats/csr.hpp>
@@ -16,16 +18,16 @@ struct link {
   double weight = 1;
 };
 
-template <class V> csr<V> graph_of(index pages, const std::vector<link>& links) {
-  csr<V> out{pages, pages, {0}, {}, {}};
-  for (index i = 0; i < pages; ++i) {
-    for (const link& l : links)
-      if (l.from == i) {
-        out.col.push_back(l.to);
-        out.val.push_back(static_cast<V>(l.weight));
-      }
-    out.row_begin.push_back(static_cast<offset>(out.col.size()));
+/// The links of a page stay in the order given.
+template <class V> csr<V> graph_of(index pages, std::vector<link> links) {
+  std::stable_sort(links.begin(), links.end(), [](const link& a, const link& b) { return a.from < b.from; });
+  csr<V> out{pages, pages, nz::array<offset>(static_cast<std::size_t>(pages) + 1, 0), {}, {}};
+  for (const link& l : links) {
+    ++out.row_begin[l.from + 1];
+    out.col.push_back(l.to);
+    out.val.push_back(static_cast<V>(l.weight));
   }
+  std::partial_sum(out.row_begin.begin(), out.row_begin.end(), out.row_begin.begin());
   return out;
 }
 

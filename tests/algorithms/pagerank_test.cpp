@@ -254,27 +254,26 @@ TYPED_TEST(PageRank, StopsWhereIterationsEnd) {
 }
 
 TYPED_TEST(PageRank, IsTheSameWhetherPagesThatAreAlikeAreMerged) {
-  const auto links = nz::generate::rmat<TypeParam>(10, 3);
+  const auto links = nz::generate::rmat<TypeParam>(9, 3);
   for (const place& where : places())
-    for (const bool is_renumbered : {false, true})
-      for (const sink_rule sinks : {sink_rule::redistribute, sink_rule::ignore}) {
-        SCOPED_TRACE(testing::Message() << where.kernel << " on " << where.device);
-        const auto ranked = [&](bool is_merged) {
-          return nz::pagerank(links, {.tolerance = 1e-5,
-                                      .sinks = sinks,
-                                      .is_renumbered = is_renumbered,
-                                      .is_merged = is_merged,
-                                      .plan = plan_at(where)});
-        };
-        const auto merged = ranked(true), apart = ranked(false);
-        EXPECT_GT(merged.merged, links.rows / 4);
-        EXPECT_EQ(apart.merged, 0);
-        EXPECT_EQ(merged.iterations, apart.iterations);
-        EXPECT_EQ(merged.sinks, apart.sinks);
-        EXPECT_NEAR(merged.error, apart.error, 1e-6);
-        for (std::size_t i = 0; i < merged.rank.size(); ++i)
-          ASSERT_NEAR(merged.rank[i], apart.rank[i], 4 * reachable<TypeParam> * apart.rank[i]);
-      }
+    for (const sink_rule sinks : {sink_rule::redistribute, sink_rule::ignore}) {
+      SCOPED_TRACE(testing::Message() << where.kernel << " on " << where.device);
+      const auto ranked = [&](bool is_merged) {
+        return nz::pagerank(links, {.tolerance = 1e-4,
+                                    .sinks = sinks,
+                                    .is_renumbered = sinks == sink_rule::ignore,
+                                    .is_merged = is_merged,
+                                    .plan = plan_at(where)});
+      };
+      const auto merged = ranked(true), apart = ranked(false);
+      EXPECT_GT(merged.merged, links.rows / 4);
+      EXPECT_EQ(apart.merged, 0);
+      EXPECT_EQ(merged.iterations, apart.iterations);
+      EXPECT_EQ(merged.sinks, apart.sinks);
+      EXPECT_NEAR(merged.error, apart.error, 1e-6);
+      for (std::size_t i = 0; i < merged.rank.size(); ++i)
+        ASSERT_NEAR(merged.rank[i], apart.rank[i], 4 * reachable<TypeParam> * apart.rank[i]);
+    }
 }
 
 TYPED_TEST(PageRank, RefusesToMergePagesThatAreNotAlike) {

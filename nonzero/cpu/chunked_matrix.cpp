@@ -2,8 +2,19 @@
 
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/vector_kernels_internal.hpp>
 
 namespace nz::cpu {
+namespace {
+
+/// y = A x and its product with a vector, and nothing else.
+template <class V> bool is_product_alone(const fused_step<V>& step) {
+  return step.alpha == V{1} && step.b == nullptr && step.c == nullptr && step.shift == V{0} &&
+         step.shift_from == nullptr && step.scaled == nullptr && step.sums() == 1 &&
+         step.measure[0].what == measured::product && step.measure[0].with != nullptr;
+}
+
+}  // namespace
 
 chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size) {
   const index most_rows = size.most_rows, block_rows = size.block_rows;
@@ -60,7 +71,10 @@ chunking with_pieces_in_rows(chunking cut, std::span<const offset> row_begin) {
 
 template <class V>
 chunked_matrix<V>::chunked_matrix(index rows, index cols, chunking cut)
-    : prepared_matrix<V>(rows, cols, cpu_device()), cut_(std::move(cut)), piece_sums_(cut_.pieces.size()) {
+    : prepared_matrix<V>(rows, cols, cpu_device()),
+      cut_(std::move(cut)),
+      piece_sums_(cut_.pieces.size()),
+      parts_(static_cast<std::size_t>(cut_.chunks())) {
   for (index c = 0; c < cut_.chunks() && large_sums_.empty(); ++c)
     if (cut_.first_row[c + 1] - cut_.first_row[c] > most_chunk_rows)
       large_sums_.resize(static_cast<std::size_t>(rows));
@@ -76,17 +90,23 @@ template <class V>
 template <class ForChunk>
 void chunked_matrix<V>::run_chunks(const V* x, ForChunk for_chunk) const {
   const auto pieces = static_cast<offset>(cut_.pieces.size());
-  const offset cost = cut_.cost_before.back() + pieces * piece_length;
-#pragma omp parallel if (cost >= least_parallel_cost)
+  const auto find_pieces = [&](const share& of) {
+    for (offset p = of.begin; p < of.end; ++p) piece_sums_[p] = find_piece_sum(cut_.pieces[p], x);
+  };
+  const auto run = [&](index chunk) {
+    for_chunk(chunk, cut_.first_row[chunk], cut_.first_row[chunk + 1] - cut_.first_row[chunk]);
+  };
+  if (cut_.cost_before.back() + pieces * piece_length < least_parallel_cost) {
+    find_pieces({0, pieces});
+    for (index chunk = 0; chunk < cut_.chunks(); ++chunk) run(chunk);
+    return;
+  }
+#pragma omp parallel
   {
     if (pieces > 0) {
-      const share mine = equal_share(pieces);
-      for (offset p = mine.begin; p < mine.end; ++p) piece_sums_[p] = find_piece_sum(cut_.pieces[p], x);
+      find_pieces(equal_share(pieces));
 #pragma omp barrier
     }
-    const auto run = [&](index chunk) {
-      for_chunk(chunk, cut_.first_row[chunk], cut_.first_row[chunk + 1] - cut_.first_row[chunk]);
-    };
     if (!large_sums_.empty()) {
 #pragma omp for schedule(dynamic)
       for (index chunk = 0; chunk < cut_.chunks(); ++chunk) run(chunk);
@@ -121,14 +141,25 @@ template <class V> V sum_of_pieces(const chunking& cut, std::span<const V> piece
   return sum;
 }
 
+/// A x into y; then(chunk, first row, rows) while the chunk's is in the nearest cache.
+template <class V> template <class Then> void chunked_matrix<V>::run_into(const V* x, V* y, Then then) const {
+  run_chunks(x, [&](index chunk, index first, index rows) {
+    if (cut_.is_long_row(chunk))
+      y[first] = sum_of_pieces<V>(cut_, piece_sums_, first);
+    else
+      find_sums(chunk, x, y + first);
+    then(chunk, first, rows);
+  });
+}
+
+template <class V> step_sums chunked_matrix<V>::sum_of_parts() const {
+  step_sums total;
+  for (const step_sums& part : parts_) total += part;
+  return total;
+}
+
 template <class V> void chunked_matrix<V>::run(V alpha, const V* x, V beta, V* y, stream) const {
-  if (alpha == V{1} && beta == V{0})
-    return run_chunks(x, [&](index chunk, index first, index) {
-      if (cut_.is_long_row(chunk))
-        y[first] = sum_of_pieces<V>(cut_, piece_sums_, first);
-      else
-        find_sums(chunk, x, y + first);
-    });
+  if (alpha == V{1} && beta == V{0}) return run_into(x, y, [](index, index, index) {});
   const scale_and_add<V> epilogue{alpha, beta};
   run_sums(x, [&](index, index first, std::span<const V> sums) {
     for (const V sum : sums) epilogue(sum, y[first++]);
@@ -137,11 +168,20 @@ template <class V> void chunked_matrix<V>::run(V alpha, const V* x, V beta, V* y
 
 template <class V>
 step_sums chunked_matrix<V>::run_fused(const V* x, const chunk_epilogue<V>& epilogue) const {
-  array<step_sums> parts(static_cast<std::size_t>(cut_.chunks()));
-  run_sums(x, [&](index chunk, index first, std::span<V> sums) { parts[chunk] = epilogue(first, sums); });
-  step_sums total;
-  for (const step_sums& part : parts) total += part;
-  return total;
+  run_sums(x, [&](index chunk, index first, std::span<V> sums) { parts_[chunk] = epilogue(first, sums); });
+  return sum_of_parts();
+}
+
+/// The step of conjugate gradients leaves A x as it is: it is found where it belongs, not copied there.
+template <class V>
+void chunked_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const {
+  if (!is_product_alone(step)) return prepared_matrix<V>::run_step(x, step, y, sums, in);
+  const V* const with = step.measure[0].with;
+  const auto dot = find_vector_functions<V>().dot;
+  run_into(x, y, [&](index chunk, index first, index rows) {
+    parts_[chunk] = {dot(static_cast<std::size_t>(rows), y + first, with + first), 0.0};
+  });
+  sums[0] = sum_of_parts().first;
 }
 
 template float sum_of_pieces(const chunking&, std::span<const float>, index);

@@ -69,12 +69,16 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
 
   void run(V alpha, const V* x, V beta, V* y, stream) const final;
   step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const final;
+  void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const final;
   template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const;
   template <class ForSums> void run_sums(const V* x, ForSums for_sums) const;
+  template <class Then> void run_into(const V* x, V* y, Then then) const;
+  step_sums sum_of_parts() const;
 
   chunking cut_;
   mutable array<V> piece_sums_;
-  mutable array<V> large_sums_;  // rows long where chunks have more than most_chunk_rows, else empty
+  mutable array<step_sums> parts_;  // of a fused step's sums: each chunk's
+  mutable array<V> large_sums_;     // rows long where chunks have more than most_chunk_rows, else empty
 };
 
 }  // namespace nz::cpu

@@ -13,18 +13,19 @@ using cpu::vector_functions;
 
 /// Vectors are cut so, whatever the number of threads: each chunk has its sums, which are added in order.
 constexpr std::size_t chunk = 4096;
-/// Below this many numbers, waking the other threads takes longer than they save.
+/// Below this many numbers, waking the other threads takes longer than they save; no team is started.
 constexpr std::size_t least_parallel = 16 * 1024;
 
 /// body(first, numbers, part) for each chunk, on several threads at once.
 template <class Body> void for_chunks(std::size_t size, const Body& body) {
   const auto chunks = static_cast<offset>((size + chunk - 1) / chunk);
-#pragma omp parallel if (size >= least_parallel)
-  {
-    const cpu::share mine = cpu::equal_share(chunks);
+  const auto run = [&](const cpu::share& mine) {
     for (auto c = static_cast<std::size_t>(mine.begin); c < static_cast<std::size_t>(mine.end); ++c)
       body(c * chunk, std::min(chunk, size - c * chunk), c);
-  }
+  };
+  if (size < least_parallel) return run({0, chunks});
+#pragma omp parallel
+  run(cpu::equal_share(chunks));
 }
 
 /// The same where body returns sums.

@@ -64,13 +64,13 @@ template <class V> class prepared_matrix {
  protected:
   prepared_matrix(index rows, index cols, std::shared_ptr<device> on)
       : rows_(rows), cols_(cols), on_(std::move(on)) {}
+  /// A fused step, for vectors that fit, in the device's memory. This one is for the host's.
+  virtual void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const;
 
  private:
   /// y = alpha * A x + beta * y, for vectors that fit, in the device's memory.
   virtual void run(V alpha, const V* x, V beta, V* y, stream in) const = 0;
   virtual step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const;
-  /// A fused step, for vectors that fit, in the device's memory. This one is for the host's.
-  virtual void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const;
 
   index rows_, cols_;
   std::shared_ptr<device> on_;

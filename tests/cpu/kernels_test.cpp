@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -200,6 +201,55 @@ TYPED_TEST(CpuKernels, FuseAStepWithTheBitsOfTheProductForAnyNumberOfThreads) {
       EXPECT_EQ(std::memcmp(&*first_total, &total, sizeof total), 0) << threads << " threads";
     }
   });
+}
+
+// The step of conjugate gradients, which kernels that work chunk by chunk make where y is.
+TYPED_TEST(CpuKernels, FuseAProductAndHaveItsBitsForAnyNumberOfThreads) {
+  using V = typename TypeParam::V;
+  for_each_prepared<TypeParam>([](const auto& a, const auto& ready) {
+    const auto x = battery::numbers<V>(a.cols, 8), with = battery::numbers<V>(a.rows, 9);
+    std::vector<V> product(a.rows);
+    ready.multiply(V{1}, x, V{0}, product);
+    long double exact = 0, size = 0;
+    for (index i = 0; i < a.rows; ++i) {
+      exact += static_cast<long double>(product[i]) * with[i];
+      size += std::abs(static_cast<long double>(product[i]) * with[i]);
+    }
+    const auto same_number = [](V one, V other) {
+      return one == other || (std::isnan(one) && std::isnan(other));
+    };
+    std::optional<double> first;
+    for (const int threads : {1, 3}) {
+      const with_threads scope(threads);
+      std::vector<V> y(a.rows, std::numeric_limits<V>::quiet_NaN());
+      double sum = -1;
+      ready.apply(x, nz::fused_step<V>{.measure = {{nz::measured::product, with.data()}}}, y, {&sum, 1});
+      EXPECT_TRUE(std::equal(y.begin(), y.end(), product.begin(), same_number)) << threads << " threads";
+      if (!first) first = sum;
+      EXPECT_EQ(std::memcmp(&*first, &sum, sizeof sum), 0) << threads << " threads";
+      if (std::isfinite(size)) {
+        EXPECT_LE(std::abs(sum - exact), (a.rows + 1) * std::numeric_limits<double>::epsilon() * size);
+      }
+    }
+  });
+}
+
+// What is too little for a team must not be taken for one thread's share of the caller's.
+TYPED_TEST(CpuKernels, MultiplyAllOfASmallMatrixInATeamOfTheCallers) {
+  using V = typename TypeParam::V;
+  const auto a = nz::generate::poisson_2d<typename TypeParam::A>(40, 40);
+  const auto x = battery::numbers<V>(a.cols, 10);
+  const std::vector<V> y0(a.rows, V{-1});
+  const auto exact = nz::reference::multiply_exactly<V>(V{1}, a, x, V{0}, y0);
+  for (const nz::kernel_row& kernel : nz::cpu_kernels()) {
+    if (kernel.format.ends_with("bsr")) continue;  // without blocks
+    SCOPED_TRACE(kernel.name);
+    std::vector<std::vector<V>> found(3, y0);
+#pragma omp parallel for num_threads(3) schedule(static, 1)
+    for (int i = 0; i < 3; ++i)
+      TypeParam::prepare(kernel, a, {})->multiply(V{1}, x, V{0}, found[static_cast<std::size_t>(i)]);
+    for (const std::vector<V>& y : found) EXPECT_LE(nz::reference::largest_error<V>(exact, y), 1.0L);
+  }
 }
 
 TYPED_TEST(CpuKernels, SayWhichInstructionSetsThereAreWhenAskedForAnother) {

@@ -5,6 +5,9 @@
 // Bad: full values and far columns only: nothing is saved.
 // Traffic: from nothing but x and y (stencils) to 12 bytes per entry and 6 per row in double, plus the gather
 // of x.
+#include <bit>
+#include <cstring>
+
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -138,19 +141,80 @@ HWY_INLINE V sum_of_row(const Column* col, Values val, offset entries, const V* 
   return sum;
 }
 
+constexpr index group = 8;
+/// Of the others, some gather through memory, and some have been found no faster at it than by loads.
+constexpr bool has_fast_gather = HWY_TARGET == HWY_AVX3;
+
+/// The columns of a group's next entries. Near ones are loaded four at a time: loads are what is short.
+template <class Column> struct group_columns {
+  const Column* col;
+  HWY_INLINE explicit group_columns(const Column* from) : col(from) {}
+  HWY_INLINE index operator[](index e) const { return static_cast<index>(col[e]); }
+};
+template <> struct group_columns<std::uint16_t> {
+  std::uint64_t words[2];
+  HWY_INLINE explicit group_columns(const std::uint16_t* from) { std::memcpy(words, from, sizeof words); }
+  HWY_INLINE index operator[](index e) const {
+    return static_cast<index>((words[e / 4] >> (16 * (e % 4))) & 0xffff);
+  }
+};
+static_assert(std::endian::native == std::endian::little);
+
+/// Columns from `from` on as the lanes of integers that a gather takes.
+template <class D> HWY_INLINE hn::VFromD<D> load_columns(D to, const index* from) {
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(index))
+    return hn::LoadU(to, from);
+  else
+    return hn::PromoteTo(to, hn::LoadU(hn::Rebind<index, D>(), from));
+}
+template <class D> HWY_INLINE hn::VFromD<D> load_columns(D to, const std::uint16_t* from) {
+  const hn::Rebind<index, D> wide;
+  const auto columns = hn::PromoteTo(wide, hn::LoadU(hn::Rebind<std::uint16_t, D>(), from));
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(index))
+    return columns;
+  else
+    return hn::PromoteTo(to, columns);
+}
+template <class D, class A> HWY_INLINE hn::VFromD<D> load(D d, constant_values<A> values) {
+  return hn::Set(d, static_cast<hn::TFromD<D>>(values.value));
+}
+
+/// The sums of a group's rows over their first `columns` entries, which all of them have.
+template <class V, class Column, class Values>
+HWY_INLINE void sum_group(index columns, const Column* col, Values val, const V* x, V* sums) {
+  if constexpr (has_fast_gather) {
+    const hn::CappedTag<V, group> d;
+    const hn::RebindToSigned<decltype(d)> integers;
+    for (index r = 0; r < group; r += static_cast<index>(hn::Lanes(d))) {
+      auto sum = hn::Zero(d);
+      for (index k = r; k < columns * group; k += group)
+        sum = hn::MulAdd(load(d, val + k), hn::GatherIndex(d, x, load_columns(integers, col + k)), sum);
+      hn::StoreU(sum, d, sums + r);
+    }
+  } else {
+    V sum[group] = {};
+    for (index k = 0; k < columns * group; k += group) {
+      const group_columns<Column> at(col + k);
+      for (index e = 0; e < group; ++e) sum[e] += static_cast<V>(val[k + e]) * x[at[e]];
+    }
+    for (index e = 0; e < group; ++e) sums[e] = sum[e];
+  }
+}
+
 /// The rest of a slice. `row` and `length` have one element for each of its rows.
 template <class V, class Column, class Values>
 void sum_rest(const std::uint16_t* row, const index* length, offset rows, const Column* col, Values val,
               const V* x, V* sums) {
-  constexpr index group = 8;
   offset r = 0;
   for (; r + group <= rows; r += group) {
-    V sum[group] = {};
+    V sum[group];
     const index together = length[r + group - 1];
-    for (index k = 0; k < together; ++k) {
-      for (index e = 0; e < group; ++e) sum[e] += static_cast<V>(val[e]) * x[col[e]];
-      col += group;
-      val = val + group;
+    sum_group(together, col, val, x, sum);
+    col += offset{group} * together;
+    val = val + offset{group} * together;
+    if (length[r] == together) {  // as most groups are, of rows sorted by length
+      for (index e = 0; e < group; ++e) sums[row[r + e]] = sum[e];
+      continue;
     }
     for (index e = 0; e < group; ++e) {
       const index left = length[r + e] - together;
@@ -231,7 +295,8 @@ template <class A, class V> class packed_slices final : public chunked_matrix<V>
   packed_slices(const csr<A>& a, chunking cut, std::string_view simd)
       : chunked_matrix<V>(a.rows, a.cols, std::move(cut)),
         functions_(compiled_functions<packed_functions<A, V>>::find(simd)),
-        a_(to_packed(a, this->cut().first_row, run_in_team)),
+        a_(to_packed(a, this->cut().first_row,
+                     this->cut().cost_before.back() < least_parallel_cost ? run_in_order : run_in_team)),
         arrays_{a_.slices.data(),       a_.runs.data(),      a_.rest_row.data(),    a_.rest_length.data(),
                 a_.diagonal.data(),     a_.constant.data(),  a_.near_column.data(), a_.far_column.data(),
                 a_.single_value.data(), a_.full_value.data()} {}

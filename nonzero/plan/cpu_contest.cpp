@@ -5,7 +5,9 @@
 #include <omp.h>
 
 #include <nonzero/core/threads.hpp>
+#include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/kernels.hpp>
+#include <nonzero/cpu/share.hpp>
 #include <nonzero/formats/sbsr.hpp>
 #include <nonzero/plan/cpu_contest_internal.hpp>
 #include <nonzero/plan/cpu_survey_internal.hpp>
@@ -55,6 +57,11 @@ template <class V> array<V> filled(index size) {
 template <class V> csr<V> make_sample(const csr<V>& a) {
   constexpr offset least = 12 * 1024, most = 96 * 1024, part = 64;
   return sample_windows(a, std::clamp(a.nnz() / part, least, most));
+}
+
+/// Kernels start no team for so little.
+template <class V> bool is_for_one_thread(const csr<V>& a) {
+  return a.nnz() + cpu::chunk_size{}.row_cost * a.rows < cpu::least_parallel_cost;
 }
 
 }  // namespace
@@ -115,7 +122,7 @@ double cpu_contest<V>::time_sample(const kernel_row& kernel, const prepared_matr
 /// What a kernel would take for all of the matrix, by what one thread takes for the sample. Throws
 /// `unsupported`.
 template <class V> typename cpu_contest<V>::forecast cpu_contest<V>::foresee(const kernel_row& kernel) const {
-  const int threads = thread_count(0);
+  const int threads = is_for_one_thread(a_) ? 1 : thread_count(0);
   const one_thread alone;
   const auto start = clock::now();
   const auto ready = kernel.prepare(sample_, {.budget = this->budget(), .simd = simd_, .may_borrow = true});

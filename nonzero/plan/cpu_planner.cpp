@@ -18,8 +18,9 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// Below it, planning takes longer than it could save.
+/// Below both, planning takes longer than it could save: entries, and those of all multiplies to come.
 constexpr offset fewest_entries = 20'000;
+constexpr double fewest_products = 4e6;
 constexpr double default_budget = 1.15;  // times CSR's bytes
 
 /// What finding an order and writing the matrix anew takes, in multiplies of a matrix that is scattered: 10
@@ -82,7 +83,9 @@ template <class V> class cpu_planner final : public planner<V> {
 };
 
 template <class V> std::string cpu_planner<V>::find_too_small() const {
-  if (a_.nnz() >= fewest_entries) return {};
+  const double products = static_cast<double>(a_.nnz()) *
+                          static_cast<double>(std::max<std::int64_t>(0, options_.expected_multiplies));
+  if (a_.nnz() >= fewest_entries || products >= fewest_products) return {};
   return fmt::format("fewer than {} entries: planning would take longer than it could save", fewest_entries);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <nonzero/core/threads.hpp>
+#include <nonzero/cpu/share.hpp>
 #include <nonzero/plan/cpu_survey_internal.hpp>
 
 namespace nz {
@@ -114,7 +115,7 @@ template <class V> double read_speed(const csr<V>& a) {
   for (int round = 0; round < 2; ++round) {
     std::uint64_t sum = 0;
     const auto start = clock::now();
-#pragma omp parallel for schedule(static) reduction(+ : sum)
+#pragma omp parallel for schedule(static) reduction(+ : sum) if (entries >= cpu::least_parallel_cost)
     for (int t = 0; t < threads; ++t) {
       const offset begin = entries / threads * t, end = entries / threads * (t + 1);
       sum += sum_of(a.val.data(), begin, end) + sum_of(a.col.data(), begin, end);

@@ -22,6 +22,9 @@ namespace {
 constexpr std::int64_t least_iterations = 100, iterations_per_row = 10;
 /// A restart that does not bring the residual down to this part of what it was, is the last.
 constexpr double worthwhile = 0.5;
+/// After so many times the iterations that were expected, so many times as many are: those of real matrices,
+/// without much of a preconditioner, are anything from a few dozen to several times the rows.
+constexpr std::int64_t late = 2, many = 10;
 
 void require_sense(const cg_options& options) {
   if (!(options.tolerance >= 0) || !std::isfinite(options.tolerance))
@@ -36,6 +39,12 @@ std::int64_t most_iterations(const cg_options& options, index rows) {
   return std::max(least_iterations, iterations_per_row * rows);
 }
 
+/// Those of a stencil in the plane.
+std::int64_t expected_iterations(const cg_options& options, index rows) {
+  return std::clamp(static_cast<std::int64_t>(3 * std::sqrt(static_cast<double>(rows))), std::int64_t{1},
+                    most_iterations(options, rows));
+}
+
 /// A matrix made ready: by a plan, or as another library has it.
 template <class V> struct ready_matrix {
   std::optional<nz::plan<V>> made;
@@ -43,9 +52,16 @@ template <class V> struct ready_matrix {
   plan_report report;
 
   const prepared_matrix<V>& prepared() const { return made ? made->prepared() : *peer.prepared; }
+  /// Whether a plan for more multiplies could come to something else.
+  bool could_pay_later() const {
+    const bool is_converted = !report.base_kernel.empty() && report.kernel != report.base_kernel;
+    return made && report.kind == device_kind::cpu && !is_converted && !report.is_remembered;
+  }
 };
 
-template <class V> ready_matrix<V> make_ready(const csr<V>& a, const cg_options& options) {
+/// `iterations`: to come, unless the options say how many multiplies are.
+template <class V>
+ready_matrix<V> make_ready(const csr<V>& a, const cg_options& options, std::int64_t iterations) {
   ready_matrix<V> out;
   plan_options planning = options.plan;
   if (!planning.on) planning.on = cpu_device();
@@ -55,10 +71,7 @@ template <class V> ready_matrix<V> make_ready(const csr<V>& a, const cg_options&
     out.report.kind = planning.on->kind();
     return out;
   }
-  if (planning.expected_multiplies <= 0)  // those of a stencil in the plane
-    planning.expected_multiplies =
-        std::clamp(static_cast<std::int64_t>(3 * std::sqrt(static_cast<double>(a.rows))), std::int64_t{1},
-                   most_iterations(options, a.rows));
+  if (planning.expected_multiplies <= 0) planning.expected_multiplies = iterations;
   planning.may_borrow = true;
   planning.may_reorder = false;  // a plan that renumbers rows makes a step in two passes
   out.made.emplace(make_plan(a, planning));
@@ -76,10 +89,14 @@ template <class V> V scale_of(std::span<const V> b) {
 
 template <class V> class solver {
  public:
-  solver(const ready_matrix<V>& a, std::span<const V> b, std::span<const V> diagonal,
-         const cg_options& options)
-      : a_(a.prepared()), options_(options), scale_(scale_of(b)), most_(most_iterations(options, a_.rows())) {
-    const auto& on = a_.where();
+  solver(const csr<V>& a, std::span<const V> b, std::span<const V> diagonal, const cg_options& options)
+      : a_(a),
+        options_(options),
+        scale_(scale_of(b)),
+        most_(most_iterations(options, a.rows)),
+        expected_(expected_iterations(options, a.rows)) {
+    hold(make_ready(a, options, expected_));
+    const auto& on = v_.a->where();
     std::vector<V> scaled(b.begin(), b.end());
     for (V& value : scaled) value *= scale_;
     b_ = vector<V>(on, scaled);
@@ -94,8 +111,7 @@ template <class V> class solver {
     }
     sum_ = vector<double>(on, 1);
     block_ = options.check_every > 0 ? options.check_every : steps_per_block(*on);
-    loop_ = options.method == cg_method::fused ? make_fused_cg(a_, v_, block_) : make_blas_cg(a_, v_, block_);
-    out_.plan = a.report;
+    loop_ = options.method == cg_method::fused ? make_fused_cg(v_, block_) : make_blas_cg(v_, block_);
     out_.vectors = loop_->vectors();
   }
 
@@ -111,6 +127,20 @@ template <class V> class solver {
 
  private:
   double threshold() const { return options_.tolerance * b_norm_; }
+
+  void hold(ready_matrix<V> ready) {
+    ready_ = std::move(ready);
+    v_.a = &ready_.prepared();
+    out_.plan = ready_.report;
+  }
+  /// Once it is seen that there are many iterations.
+  void plan_again() {
+    is_planned_again_ = true;
+    if (!options_.plan.kernel.empty() || options_.plan.expected_multiplies > 0 || !ready_.could_pay_later())
+      return;
+    hold(make_ready(a_, options_, std::min(many * expected_, most_ - out_.iterations)));
+    clock_.leave_out();
+  }
 
   void iterate() {
     double before = std::numeric_limits<double>::infinity();
@@ -135,6 +165,7 @@ template <class V> class solver {
   cg_end iterate_once() {
     if (1 <= options_.tolerance) return cg_end::converged;
     while (out_.iterations < most_) {
+      if (!is_planned_again_ && out_.iterations >= late * expected_) plan_again();
       const auto count = static_cast<int>(std::min<std::int64_t>(block_, most_ - out_.iterations));
       const auto states = loop_->advance(count, threshold());
       clock_.add(count);
@@ -156,18 +187,20 @@ template <class V> class solver {
   /// r = b - A x; returns |r| / |b|
   double find_residual() {
     const fused_step<V> residual{.alpha = V{-1}, .b = b_.data(), .measure = {{measured::squared_distance}}};
-    a_.apply(v_.x, residual, v_.r, sum_);
+    v_.a->apply(v_.x, residual, v_.r, sum_);
     return std::sqrt(sum_.to_host()[0]) / b_norm_;
   }
 
-  const prepared_matrix<V>& a_;
+  const csr<V>& a_;
   const cg_options& options_;
   V scale_;
-  std::int64_t most_;
+  std::int64_t most_, expected_;
+  bool is_planned_again_ = false;
   int block_ = 1;
   double b_norm_ = 0;
   vector<V> b_;
-  cg_vectors<V> v_;
+  ready_matrix<V> ready_;
+  cg_system<V> v_;
   vector<double> sum_;
   std::unique_ptr<cg_loop> loop_;
   step_clock clock_;
@@ -185,9 +218,8 @@ cg_result<V> conjugate_gradients(const csr<V>& a, std::span<const V> b, const cg
     nothing.history = {0};
     return nothing;
   }
-  const ready_matrix<V> ready = make_ready(a, options);
   const std::vector<V> diagonal = options.by == preconditioner::jacobi ? diagonal_of(a) : std::vector<V>();
-  return solver<V>(ready, b, diagonal, options).run();
+  return solver<V>(a, b, diagonal, options).run();
 }
 
 template cg_result<float> conjugate_gradients(const csr<float>&, std::span<const float>, const cg_options&);

@@ -11,21 +11,20 @@ namespace {
 /// They lie in a ring, as the states of the fused loop do.
 template <class V> class blas_cg final : public cg_loop {
  public:
-  blas_cg(const prepared_matrix<V>& a, cg_vectors<V>& v, int most)
-      : a_(a),
-        v_(v),
+  blas_cg(cg_system<V>& of, int most)
+      : v_(of),
         most_(static_cast<std::size_t>(most)),
-        blas_(make_blas<V>(a.where(), v.x.size())),
-        numbers_(a.where(), std::vector<V>(2 * most_ * per_iteration, V{0})),
+        blas_(make_blas<V>(v_.a->where(), v_.x.size())),
+        numbers_(v_.a->where(), std::vector<V>(2 * most_ * per_iteration, V{0})),
         seen_numbers_(most_ * per_iteration),
         seen_(most_) {
-    if (has_diagonal()) z_ = vector<V>(a.where(), v.x.size());
+    if (has_diagonal()) z_ = vector<V>(v_.a->where(), v_.x.size());
   }
 
   gradient_state begin(double threshold) override {
     next_ = 0;
     precondition();
-    a_.where()->copy(v_.p.data(), z().data(), v_.p.bytes(), {});
+    v_.a->where()->copy(v_.p.data(), z().data(), v_.p.bytes(), {});
     find_sums(before_next());
     read(before_next(), 1);
     latest_ = state_of(0, number(0, rz), residual(0), threshold);
@@ -67,7 +66,7 @@ template <class V> class blas_cg final : public cg_loop {
 
   void iterate(std::size_t before, std::size_t now) {
     const std::size_t at = now * per_iteration, rz_before = before * per_iteration + rz;
-    a_.multiply(V{1}, v_.p, V{0}, v_.q);
+    v_.a->multiply(V{1}, v_.p, V{0}, v_.q);
     blas_->dot(v_.p, v_.q, numbers_, at + curvature);
     blas_->divide(numbers_, rz_before, at + curvature, at + alpha);
     blas_->axpy(numbers_, at + alpha, v_.p, v_.x);
@@ -86,14 +85,13 @@ template <class V> class blas_cg final : public cg_loop {
   std::size_t before_next() const { return (next_ + 2 * most_ - 1) % (2 * most_); }
 
   void read(std::size_t first, std::size_t count) {
-    device& on = *a_.where();
+    device& on = *v_.a->where();
     on.copy(seen_numbers_.data(), numbers_.data() + first * per_iteration, count * per_iteration * sizeof(V),
             {});
     on.synchronize({});
   }
 
-  const prepared_matrix<V>& a_;
-  cg_vectors<V>& v_;
+  cg_system<V>& v_;
   std::size_t most_, next_ = 0;
   std::unique_ptr<vector_kernels<V>> blas_;
   vector<V> numbers_, z_;
@@ -104,12 +102,11 @@ template <class V> class blas_cg final : public cg_loop {
 
 }  // namespace
 
-template <class V>
-std::unique_ptr<cg_loop> make_blas_cg(const prepared_matrix<V>& a, cg_vectors<V>& v, int most) {
-  return std::make_unique<blas_cg<V>>(a, v, most);
+template <class V> std::unique_ptr<cg_loop> make_blas_cg(cg_system<V>& of, int most) {
+  return std::make_unique<blas_cg<V>>(of, most);
 }
 
-template std::unique_ptr<cg_loop> make_blas_cg(const prepared_matrix<float>&, cg_vectors<float>&, int);
-template std::unique_ptr<cg_loop> make_blas_cg(const prepared_matrix<double>&, cg_vectors<double>&, int);
+template std::unique_ptr<cg_loop> make_blas_cg(cg_system<float>&, int);
+template std::unique_ptr<cg_loop> make_blas_cg(cg_system<double>&, int);
 
 }  // namespace nz

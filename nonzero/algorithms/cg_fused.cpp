@@ -11,13 +11,12 @@ namespace {
 /// and the last of the look before is still there.
 template <class V> class fused_cg final : public cg_loop {
  public:
-  fused_cg(const prepared_matrix<V>& a, cg_vectors<V>& v, int most)
-      : a_(a),
-        v_(v),
+  fused_cg(cg_system<V>& of, int most)
+      : v_(of),
         most_(static_cast<std::size_t>(most)),
-        kernels_(make_gradient_kernels<V>(a.where(), v.x.size())),
-        curvature_(a.where(), 1),
-        states_(a.where(), 2 * most_),
+        kernels_(make_gradient_kernels<V>(v_.a->where(), v_.x.size())),
+        curvature_(v_.a->where(), 1),
+        states_(v_.a->where(), 2 * most_),
         seen_(most_) {}
 
   gradient_state begin(double threshold) override {
@@ -31,7 +30,7 @@ template <class V> class fused_cg final : public cg_loop {
     const std::size_t first = next_;
     for (int i = 0; i < count; ++i) {
       // q = A p, and p · q
-      a_.apply(v_.p, fused_step<V>{.measure = {{measured::product, v_.p.data()}}}, v_.q, curvature_);
+      v_.a->apply(v_.p, fused_step<V>{.measure = {{measured::product, v_.p.data()}}}, v_.q, curvature_);
       kernels_->advance(pointers(), curvature_.data(), threshold, states_.data() + before_next(),
                         states_.data() + next_, {});
       next_ = (next_ + 1) % (2 * most_);
@@ -48,7 +47,7 @@ template <class V> class fused_cg final : public cg_loop {
   }
   std::size_t before_next() const { return (next_ + 2 * most_ - 1) % (2 * most_); }
   void read(std::size_t first, std::size_t count) {
-    device& on = *a_.where();
+    device& on = *v_.a->where();
     if (on.is_host()) {  // after each iteration: not worth what a copy of any length prepares
       std::copy_n(states_.data() + first, count, seen_.begin());
       return;
@@ -57,8 +56,7 @@ template <class V> class fused_cg final : public cg_loop {
     on.synchronize({});
   }
 
-  const prepared_matrix<V>& a_;
-  cg_vectors<V>& v_;
+  cg_system<V>& v_;
   std::size_t most_, next_ = 0;
   std::unique_ptr<gradient_kernels<V>> kernels_;
   vector<double> curvature_;
@@ -68,12 +66,11 @@ template <class V> class fused_cg final : public cg_loop {
 
 }  // namespace
 
-template <class V>
-std::unique_ptr<cg_loop> make_fused_cg(const prepared_matrix<V>& a, cg_vectors<V>& v, int most) {
-  return std::make_unique<fused_cg<V>>(a, v, most);
+template <class V> std::unique_ptr<cg_loop> make_fused_cg(cg_system<V>& of, int most) {
+  return std::make_unique<fused_cg<V>>(of, most);
 }
 
-template std::unique_ptr<cg_loop> make_fused_cg(const prepared_matrix<float>&, cg_vectors<float>&, int);
-template std::unique_ptr<cg_loop> make_fused_cg(const prepared_matrix<double>&, cg_vectors<double>&, int);
+template std::unique_ptr<cg_loop> make_fused_cg(cg_system<float>&, int);
+template std::unique_ptr<cg_loop> make_fused_cg(cg_system<double>&, int);
 
 }  // namespace nz

@@ -10,8 +10,9 @@
 
 namespace nz {
 
-/// The vectors of a solve, on the device.
-template <class V> struct cg_vectors {
+/// What a solve works on, on the device. Its matrix may be held by another kernel after any iteration.
+template <class V> struct cg_system {
+  const prepared_matrix<V>* a = nullptr;
   vector<V> x, r, p, q;
   vector<V> inverse_diagonal;  // none: no preconditioner
 };
@@ -32,11 +33,9 @@ class cg_loop {
   virtual std::string_view vectors() const = 0;
 };
 
-/// `most`: of iterations between two looks. Matrix and vectors outlive the loop.
-template <class V>
-std::unique_ptr<cg_loop> make_fused_cg(const prepared_matrix<V>& a, cg_vectors<V>& v, int most);
+/// `most`: of iterations between two looks. The system outlives the loop.
+template <class V> std::unique_ptr<cg_loop> make_fused_cg(cg_system<V>& of, int most);
 /// One that has converged goes on to the end of its `count`, which changes x for the better if anything.
-template <class V>
-std::unique_ptr<cg_loop> make_blas_cg(const prepared_matrix<V>& a, cg_vectors<V>& v, int most);
+template <class V> std::unique_ptr<cg_loop> make_blas_cg(cg_system<V>& of, int most);
 
 }  // namespace nz

@@ -57,6 +57,8 @@ class step_clock {
     steps_ += steps;
     last_ = now;
   }
+  /// What was done since the last steps is not theirs.
+  void leave_out() { last_ = std::chrono::steady_clock::now(); }
   double step_seconds() const { return steps_ == 0 ? 0 : seconds_ / static_cast<double>(steps_); }
 
  private:

@@ -239,4 +239,31 @@ TYPED_TEST(Gradients, AdmitThatRoundingLeavesNoBetter) {
   EXPECT_LT(found.residual, 100 * std::numeric_limits<V>::epsilon());
 }
 
+TEST(GradientsOnTheCpu, PlanAgainOnceThereAreMoreIterationsThanExpected) {
+  // A line takes an iteration for every second row, a square of as many far fewer.
+  const auto hard = nz::generate::from_spec<double>("tridiagonal:900");
+  const auto easy = nz::generate::poisson_2d<double>(30, 30);
+  const std::vector<double> b(900, 1);
+  const auto few = nz::conjugate_gradients<double>(easy, b);
+  EXPECT_LE(few.iterations, 180);
+  EXPECT_EQ(few.plan.expected_multiplies, 90);
+  for (const cg_method method : {cg_method::fused, cg_method::blas}) {
+    const auto many = nz::conjugate_gradients<double>(hard, b, {.method = method});
+    EXPECT_GT(many.iterations, 180);
+    EXPECT_EQ(many.plan.expected_multiplies, 900);
+    EXPECT_TRUE(many.is_converged());
+    EXPECT_LE(residual_of(hard, b, many.x), 1e-8);
+    EXPECT_EQ(many.history.size(), static_cast<std::size_t>(many.iterations) + 1);
+  }
+}
+
+TEST(GradientsOnTheCpu, KeepToTheKernelOrTheMultipliesThatTheyWereTold) {
+  const auto hard = nz::generate::from_spec<double>("tridiagonal:900");
+  const std::vector<double> b(900, 1);
+  const auto named = nz::conjugate_gradients<double>(hard, b, {.plan = {.kernel = "sell_slices"}});
+  EXPECT_EQ(named.plan.kernel, "sell_slices");
+  const auto told = nz::conjugate_gradients<double>(hard, b, {.plan = {.expected_multiplies = 70}});
+  EXPECT_EQ(told.plan.expected_multiplies, 70);
+}
+
 }  // namespace

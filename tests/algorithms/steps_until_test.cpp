@@ -1,3 +1,6 @@
+#include <chrono>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include <nonzero/algorithms/steps_until_internal.hpp>
@@ -89,6 +92,20 @@ TEST(StepsUntil, CopyTheSumsOfABlockAtOnce) {
       loop, sums, [](const nz::step_place&) {}, [](auto&&...) { return false; });
   EXPECT_EQ(on->copies, 10U);
   EXPECT_EQ(on->bytes, 160U * 16);
+}
+
+TEST(StepClock, CountsTheTimeOfStepsAlone) {
+  using namespace std::chrono_literals;
+  nz::step_clock clock;
+  clock.add(1);
+  clock.add(1);
+  std::this_thread::sleep_for(400ms);
+  clock.leave_out();
+  clock.add(1);
+  EXPECT_LT(clock.step_seconds(), 0.1);
+  std::this_thread::sleep_for(400ms);
+  clock.add(1);
+  EXPECT_GT(clock.step_seconds(), 0.1);
 }
 
 }  // namespace

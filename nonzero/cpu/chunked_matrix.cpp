@@ -10,7 +10,7 @@ namespace {
 /// y = A x and its product with a vector, and nothing else.
 template <class V> bool is_product_alone(const fused_step<V>& step) {
   return step.alpha == V{1} && step.b == nullptr && step.c == nullptr && step.shift == V{0} &&
-         step.shift_from == nullptr && step.scaled == nullptr && step.sums() == 1 &&
+         step.shift_from == nullptr && step.scaled == nullptr && step.count == nullptr && step.sums() == 1 &&
          step.measure[0].what == measured::product && step.measure[0].with != nullptr;
 }
 

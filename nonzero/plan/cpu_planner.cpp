@@ -20,7 +20,7 @@ using clock = std::chrono::steady_clock;
 
 /// Below both, planning takes longer than it could save: entries, and those of all multiplies to come.
 constexpr offset fewest_entries = 20'000;
-constexpr double fewest_products = 4e6;
+constexpr double fewest_products = 2e6;
 constexpr double default_budget = 1.15;  // times CSR's bytes
 
 /// What finding an order and writing the matrix anew takes, in multiplies of a matrix that is scattered: 10

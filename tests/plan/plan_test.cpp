@@ -80,11 +80,11 @@ TYPED_TEST(Plan, TakesEveryKernelOfTheCpuByName) {
 TYPED_TEST(Plan, MeasuresASmallMatrixOnlyForManyMultiplies) {
   using V = TypeParam;
   const auto a = nz::generate::from_spec<V>("poisson2d:30");  // 4380 entries
-  const auto for_few = nz::make_plan(a, {.expected_multiplies = 900}).report();
+  const auto for_few = nz::make_plan(a, {.expected_multiplies = 400}).report();
   EXPECT_TRUE(for_few.candidates.empty());
   EXPECT_EQ(for_few.kernel, "csr_balanced");
   EXPECT_NE(for_few.reason.find("fewer than 20000 entries"), std::string::npos) << for_few.reason;
-  const auto for_many = nz::make_plan(a, {.expected_multiplies = 1000});
+  const auto for_many = nz::make_plan(a, {.expected_multiplies = 500});
   EXPECT_GT(for_many.report().candidates.size(), 1U);
   EXPECT_GT(for_many.report().csr_seconds, 0);
   expect_right(for_many, a);

@@ -31,7 +31,9 @@ struct cg_options {
   cg_method method = cg_method::fused;
   /// Iterations between two looks at the residual, which do not alter the result; 0: as suits the device.
   int check_every = 0;
-  /// Where it runs and by which kernel. 0 expected multiplies: as many as a matrix of this size may need.
+  /// Where it runs and by which kernel. 0 expected multiplies: as many as a matrix of this size may need, and
+  /// on the CPU ten times as many once it has taken twice that; it then plans again where it has converted
+  /// nothing yet.
   plan_options plan = {.expected_multiplies = 0};
   /// Told of the latest iteration and |r| / |b| whenever the host has looked. May throw to stop.
   std::function<void(std::int64_t iteration, double residual)> progress = nullptr;

@@ -142,7 +142,7 @@ HWY_INLINE V sum_of_row(const Column* col, Values val, offset entries, const V* 
 }
 
 constexpr index group = 8;
-/// Of the others, some gather through memory, and some have been found no faster at it than by loads.
+/// NEON and SSE4 would gather through memory; AVX2 and SVE have an instruction, which was not tried here.
 constexpr bool has_fast_gather = HWY_TARGET == HWY_AVX3;
 
 /// The columns of a group's next entries. Near ones are loaded four at a time: loads are what is short.

@@ -92,7 +92,7 @@ std::string sinks_text(const command_options& options, index sinks) {
 
 std::string merged_text(index merged) {
   if (merged == 0) return "";
-  return fmt::format("; {} ranked with another that has the same links", counted(merged, "page"));
+  return fmt::format("; {} ranked with another that the same pages link to", counted(merged, "page"));
 }
 
 template <class V>

@@ -52,10 +52,9 @@ template <class V> struct ready_matrix {
   plan_report report;
 
   const prepared_matrix<V>& prepared() const { return made ? made->prepared() : *peer.prepared; }
-  /// Whether a plan for more multiplies could come to something else.
+  /// Whether a plan for more multiplies could come to something else: it has stayed with CSR.
   bool could_pay_later() const {
-    const bool is_converted = !report.base_kernel.empty() && report.kernel != report.base_kernel;
-    return made && report.kind == device_kind::cpu && !is_converted && !report.is_remembered;
+    return made && report.kind == device_kind::cpu && report.kernel == "csr_balanced";
   }
 };
 
@@ -131,14 +130,20 @@ template <class V> class solver {
   void hold(ready_matrix<V> ready) {
     ready_ = std::move(ready);
     v_.a = &ready_.prepared();
+    const double seconds_before = out_.plan.seconds;
     out_.plan = ready_.report;
+    out_.plan.seconds += seconds_before;
   }
   /// Once it is seen that there are many iterations.
   void plan_again() {
     is_planned_again_ = true;
     if (!options_.plan.kernel.empty() || options_.plan.expected_multiplies > 0 || !ready_.could_pay_later())
       return;
-    hold(make_ready(a_, options_, std::min(many * expected_, most_ - out_.iterations)));
+    try {
+      hold(make_ready(a_, options_, std::min(many * expected_, most_ - out_.iterations)));
+    } catch (const error&) {  // the kernel that it has is good enough
+    } catch (const std::bad_alloc&) {
+    }
     clock_.leave_out();
   }
 
@@ -166,7 +171,9 @@ template <class V> class solver {
     if (1 <= options_.tolerance) return cg_end::converged;
     while (out_.iterations < most_) {
       if (!is_planned_again_ && out_.iterations >= late * expected_) plan_again();
-      const auto count = static_cast<int>(std::min<std::int64_t>(block_, most_ - out_.iterations));
+      // Another kernel may come at one iteration only, however seldom the host looks.
+      const std::int64_t end = is_planned_again_ ? most_ : std::min(most_, late * expected_);
+      const auto count = static_cast<int>(std::min<std::int64_t>(block_, end - out_.iterations));
       const auto states = loop_->advance(count, threshold());
       clock_.add(count);
       for (const gradient_state& state : states) {

@@ -19,7 +19,7 @@ template <class V> struct link_matrix {
   std::vector<index> count;  // of each new number, the old ones that have it; empty: one
 
   /// How many pages there are by the old numbers.
-  index pages() const { return number.empty() ? to.rows : static_cast<index>(number.size()); }
+  index pages() const { return static_cast<index>(number.empty() ? per_link.size() : number.size()); }
 
   /// Gives new numbers to those there are now.
   void renumber(const array<index>& next) {
@@ -31,7 +31,7 @@ template <class V> struct link_matrix {
   /// What is given for each page, by the old numbers, by the new ones, and back.
   template <class T> std::vector<T> renumbered(std::span<const T> old) const {
     if (number.empty()) return {old.begin(), old.end()};
-    std::vector<T> out(static_cast<std::size_t>(to.rows));
+    std::vector<T> out(per_link.size());
     for (std::size_t i = 0; i < number.size(); ++i) out[static_cast<std::size_t>(number[i])] = old[i];
     return out;
   }

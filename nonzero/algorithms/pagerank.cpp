@@ -25,6 +25,8 @@ void require_sense(const pagerank_options& options) {
         fmt::format("PageRank's tolerance must not be negative, and is {:g}", options.tolerance));
   if (options.is_merged.value_or(false) && (options.is_weighted || !options.personalization.empty()))
     throw unsupported("pages that weights of links or a personalization may tell apart cannot be merged");
+  if (options.is_merged.value_or(false) && options.method == pagerank_method::cusparse)
+    throw unsupported("the method cusparse takes the graph as it comes: no pages are merged");
 }
 
 /// What is compared with takes the graph as it comes.

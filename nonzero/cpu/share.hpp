@@ -11,9 +11,9 @@
 
 namespace nz::cpu {
 
-/// Below this many entries, waking the other threads and waiting for them (two microseconds, and far more
-/// where other programs run) takes longer than they save. Such a kernel starts no team at all: one of a
-/// single thread takes 0.3 microseconds, as long as a multiply of a hundred rows.
+/// Below this many entries, a row counted as four more, waking the other threads and waiting for them (two
+/// microseconds, and far more where other programs run) takes longer than they save. Such a kernel starts no
+/// team at all: one of a single thread takes 0.3 microseconds, as long as a multiply of a hundred rows.
 constexpr offset least_parallel_cost = 16 * 1024;
 
 /// What [0, count) means for one of several threads.

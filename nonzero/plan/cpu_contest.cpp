@@ -5,9 +5,7 @@
 #include <omp.h>
 
 #include <nonzero/core/threads.hpp>
-#include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/kernels.hpp>
-#include <nonzero/cpu/share.hpp>
 #include <nonzero/formats/sbsr.hpp>
 #include <nonzero/plan/cpu_contest_internal.hpp>
 #include <nonzero/plan/cpu_survey_internal.hpp>
@@ -57,11 +55,6 @@ template <class V> array<V> filled(index size) {
 template <class V> csr<V> make_sample(const csr<V>& a) {
   constexpr offset least = 12 * 1024, most = 96 * 1024, part = 64;
   return sample_windows(a, std::clamp(a.nnz() / part, least, most));
-}
-
-/// Kernels start no team for so little.
-template <class V> bool is_for_one_thread(const csr<V>& a) {
-  return a.nnz() + cpu::chunk_size{}.row_cost * a.rows < cpu::least_parallel_cost;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <nonzero/core/threads.hpp>
+#include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/share.hpp>
 #include <nonzero/plan/cpu_survey_internal.hpp>
 
@@ -72,6 +73,10 @@ template <class T> std::uint64_t sum_of(const T* values, offset begin, offset en
 
 }  // namespace
 
+template <class V> bool is_for_one_thread(const csr<V>& a) {
+  return a.nnz() + cpu::chunk_size{}.row_cost * a.rows < cpu::least_parallel_cost;
+}
+
 template <class V> offset find_longest_row(const csr<V>& a) {
   constexpr std::int64_t rows_per_task = 1 << 16;
   const std::int64_t tasks = (a.rows + rows_per_task - 1) / rows_per_task;
@@ -115,7 +120,7 @@ template <class V> double read_speed(const csr<V>& a) {
   for (int round = 0; round < 2; ++round) {
     std::uint64_t sum = 0;
     const auto start = clock::now();
-#pragma omp parallel for schedule(static) reduction(+ : sum) if (entries >= cpu::least_parallel_cost)
+#pragma omp parallel for schedule(static) reduction(+ : sum) if (!is_for_one_thread(a))
     for (int t = 0; t < threads; ++t) {
       const offset begin = entries / threads * t, end = entries / threads * (t + 1);
       sum += sum_of(a.val.data(), begin, end) + sum_of(a.col.data(), begin, end);
@@ -126,6 +131,8 @@ template <class V> double read_speed(const csr<V>& a) {
   return static_cast<double>(entries) * (sizeof(V) + sizeof(index)) / std::max(shortest, 1e-9);
 }
 
+template bool is_for_one_thread(const csr<float>&);
+template bool is_for_one_thread(const csr<double>&);
 template offset find_longest_row(const csr<float>&);
 template offset find_longest_row(const csr<double>&);
 template csr<float> sample_windows(const csr<float>&, offset);

@@ -5,6 +5,9 @@
 // What a plan finds out about a matrix before it looks at any kernel, within a few milliseconds.
 namespace nz {
 
+/// Whether it is so little that kernels start no team of threads for it.
+template <class V> bool is_for_one_thread(const csr<V>& a);
+
 /// As longest_row, by all threads.
 template <class V> offset find_longest_row(const csr<V>& a);
 

@@ -1,4 +1,7 @@
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <numeric>
 
@@ -264,6 +267,45 @@ TEST(GradientsOnTheCpu, KeepToTheKernelOrTheMultipliesThatTheyWereTold) {
   EXPECT_EQ(named.plan.kernel, "sell_slices");
   const auto told = nz::conjugate_gradients<double>(hard, b, {.plan = {.expected_multiplies = 70}});
   EXPECT_EQ(told.plan.expected_multiplies, 70);
+}
+
+TEST(GradientsOnTheCpu, PlanAgainAtTheSameIterationHoweverSeldomTheyAreLookedAt) {
+  // Which ends after 450: looked at after 500 alone, it would come too late.
+  const auto hard = nz::generate::from_spec<double>("tridiagonal:900");
+  const std::vector<double> b(900, 1);
+  for (const int every : {1, 7, 500}) {
+    const auto found = nz::conjugate_gradients<double>(hard, b, {.check_every = every});
+    EXPECT_EQ(found.plan.expected_multiplies, 900) << every;
+    EXPECT_TRUE(found.is_converged());
+    EXPECT_LE(residual_of(hard, b, found.x), 1e-8);
+  }
+}
+
+TEST(GradientsOnTheCpu, GoOnWhereTheyCannotPlanAgain) {
+  // The first plan of so small a matrix does not look at the file, which is none of choices.
+  const auto hard = nz::generate::from_spec<double>("tridiagonal:900");
+  const std::vector<double> b(900, 1);
+  const auto file = std::filesystem::temp_directory_path() / "nonzero_no_choices.json";
+  std::ofstream(file) << "no JSON";
+  const auto found = nz::conjugate_gradients<double>(
+      hard, b, {.plan = {.expected_multiplies = 0, .remembered = file.string()}});
+  std::filesystem::remove(file);
+  EXPECT_TRUE(found.is_converged());
+  EXPECT_EQ(found.plan.expected_multiplies, 90);
+}
+
+TEST(GradientsOnTheCpu, PlanAgainFromARememberedChoiceToo) {
+  const auto hard = nz::generate::from_spec<double>("tridiagonal:7000");  // past 20,000 entries
+  const std::vector<double> b(7000, 1);
+  const auto file = std::filesystem::temp_directory_path() / "nonzero_cg_choices.json";
+  std::filesystem::remove(file);
+  const nz::cg_options options{.max_iterations = 600,
+                               .plan = {.expected_multiplies = 0, .remembered = file.string()}};
+  const auto first = nz::conjugate_gradients<double>(hard, b, options),
+             second = nz::conjugate_gradients<double>(hard, b, options);
+  std::filesystem::remove(file);
+  EXPECT_EQ(first.plan.kernel, second.plan.kernel);
+  EXPECT_EQ(first.x, second.x);
 }
 
 }  // namespace

@@ -281,6 +281,8 @@ TYPED_TEST(PageRank, RefusesToMergePagesThatAreNotAlike) {
   const std::vector<double> jumps(9, 1.0);
   EXPECT_THROW(nz::pagerank(links, {.is_weighted = true, .is_merged = true}), nz::unsupported);
   EXPECT_THROW(nz::pagerank(links, {.personalization = jumps, .is_merged = true}), nz::unsupported);
+  EXPECT_THROW(nz::pagerank(links, {.method = nz::pagerank_method::cusparse, .is_merged = true}),
+               nz::unsupported);
 }
 
 TYPED_TEST(PageRank, RenumbersPagesWhereLinksAreManyAndScattered) {

@@ -171,9 +171,7 @@ template <class V> class solver {
     if (1 <= options_.tolerance) return cg_end::converged;
     while (out_.iterations < most_) {
       if (!is_planned_again_ && out_.iterations >= late * expected_) plan_again();
-      // Another kernel may come at one iteration only, however seldom the host looks.
-      const std::int64_t end = is_planned_again_ ? most_ : std::min(most_, late * expected_);
-      const auto count = static_cast<int>(std::min<std::int64_t>(block_, end - out_.iterations));
+      const auto count = static_cast<int>(std::min<std::int64_t>(block_, most_ - out_.iterations));
       const auto states = loop_->advance(count, threshold());
       clock_.add(count);
       for (const gradient_state& state : states) {

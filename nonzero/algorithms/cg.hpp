@@ -29,7 +29,8 @@ struct cg_options {
   std::int64_t max_iterations = 0;  // 0: ten times the rows, and 100 at the least
   preconditioner by = preconditioner::none;
   cg_method method = cg_method::fused;
-  /// Iterations between two looks at the residual, which do not alter the result; 0: as suits the device.
+  /// Iterations between two looks at the residual, which do not alter the result of one kernel (it plans
+  /// again, if at all, at a look); 0: as suits the device.
   int check_every = 0;
   /// Where it runs and by which kernel. 0 expected multiplies: as many as a matrix of this size may need, and
   /// on the CPU ten times as many once it has taken twice that; it then plans again where it has converted

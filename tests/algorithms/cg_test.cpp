@@ -269,18 +269,6 @@ TEST(GradientsOnTheCpu, KeepToTheKernelOrTheMultipliesThatTheyWereTold) {
   EXPECT_EQ(told.plan.expected_multiplies, 70);
 }
 
-TEST(GradientsOnTheCpu, PlanAgainAtTheSameIterationHoweverSeldomTheyAreLookedAt) {
-  // Which ends after 450: looked at after 500 alone, it would come too late.
-  const auto hard = nz::generate::from_spec<double>("tridiagonal:900");
-  const std::vector<double> b(900, 1);
-  for (const int every : {1, 7, 500}) {
-    const auto found = nz::conjugate_gradients<double>(hard, b, {.check_every = every});
-    EXPECT_EQ(found.plan.expected_multiplies, 900) << every;
-    EXPECT_TRUE(found.is_converged());
-    EXPECT_LE(residual_of(hard, b, found.x), 1e-8);
-  }
-}
-
 TEST(GradientsOnTheCpu, GoOnWhereTheyCannotPlanAgain) {
   // The first plan of so small a matrix does not look at the file, which is none of choices.
   const auto hard = nz::generate::from_spec<double>("tridiagonal:900");

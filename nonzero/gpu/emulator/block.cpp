@@ -128,36 +128,6 @@ void block::cancel(std::exception_ptr why) {
   for (warp& each : warps_) each = {each.there, 0, each.there & ~each.fresh & ~each.left, 0, each.left};
 }
 
-// The next lane that can run, of the warp that ran last if it has one.
-unsigned block::choose() {
-  for (std::size_t tried = 0; tried < turns_.size(); ++tried) {
-    const warp& in = warps_[turns_[turn_]];
-    if (in.fresh != 0) return turns_[turn_] * 32 + first_of(in.fresh);
-    if (in.ready != 0) return turns_[turn_] * 32 + first_of(in.ready);
-    turn_ = turn_ + 1 < turns_.size() ? turn_ + 1 : 0;
-  }
-  return none;
-}
-
-void block::go_on_with(unsigned number) {
-  if (is_fresh(number)) {
-    next_fresh_ = number;
-    fibers_.go_on(fibers_.take_idle());
-  } else {
-    warps_[number / 32].ready &= ~(1U << number % 32);
-    make_current(number);
-    fibers_.go_on(*lanes_[number].fiber);
-  }
-}
-
-void block::wait(unsigned number) {
-  lanes_[number].fiber = &fibers_.running();
-  const unsigned next = choose();
-  if (next == none) throw stuck();
-  go_on_with(next);
-  if (failure_) throw cancelled{};
-}
-
 void block::wait_for_all(site at) {
   const unsigned me = current.lane;
   lanes_[me].stop = at;

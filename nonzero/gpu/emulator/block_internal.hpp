@@ -115,4 +115,34 @@ class block {
   fibers fibers_;  // last: ends before what it uses
 };
 
+// The next lane that can run, of the warp that ran last if it has one.
+inline unsigned block::choose() {
+  for (std::size_t tried = 0; tried < turns_.size(); ++tried) {
+    const warp& in = warps_[turns_[turn_]];
+    if (in.fresh != 0) return turns_[turn_] * 32 + first_of(in.fresh);
+    if (in.ready != 0) return turns_[turn_] * 32 + first_of(in.ready);
+    turn_ = turn_ + 1 < turns_.size() ? turn_ + 1 : 0;
+  }
+  return none;
+}
+
+inline void block::go_on_with(unsigned number) {
+  if (is_fresh(number)) {
+    next_fresh_ = number;
+    fibers_.go_on(fibers_.take_idle());
+  } else {
+    warps_[number / 32].ready &= ~(1U << number % 32);
+    make_current(number);
+    fibers_.go_on(*lanes_[number].fiber);
+  }
+}
+
+inline void block::wait(unsigned number) {
+  lanes_[number].fiber = &fibers_.running();
+  const unsigned next = choose();
+  if (next == none) throw stuck();
+  go_on_with(next);
+  if (failure_) throw cancelled{};
+}
+
 }  // namespace nz::emulator

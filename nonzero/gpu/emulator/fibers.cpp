@@ -7,6 +7,11 @@
 namespace nz::emulator {
 namespace {
 
+// Stacks begin at the same place of a page: frames of the lanes of a warp would share the few lines of a
+// cache that this place maps to. So each fiber begins its own number of lines further down.
+constexpr std::size_t line_bytes = 64;
+constexpr std::size_t places_aside = 64;
+
 // What Boost.Context calls when a fiber has ended.
 struct stack_giver {
   void deallocate(boost::context::stack_context& stack) noexcept { give_stack(stack); }
@@ -30,21 +35,12 @@ fibers::fiber& fibers::take_idle() {
   auto stack = take_stack();
   made.stack_bottom = static_cast<char*>(stack.sp) - stack.size;
   made.stack_bytes = stack.size;
-  made.rest = boost::context::fiber(std::allocator_arg,
-                                    boost::context::preallocated(stack.sp, stack.size, stack), stack_giver(),
-                                    [this](boost::context::fiber&& from) { return begin(std::move(from)); });
+  const std::size_t aside = all_.size() % places_aside * line_bytes;
+  made.rest = boost::context::fiber(
+      std::allocator_arg,
+      boost::context::preallocated(static_cast<char*>(stack.sp) - aside, stack.size - aside, stack),
+      stack_giver(), [this](boost::context::fiber&& from) { return begin(std::move(from)); });
   return all_.emplace_back(std::move(made));
-}
-
-void fibers::go_on(fiber& next) {
-  fiber& me = *running_;
-  left_ = &me;
-  running_ = &next;
-  void* kept = nullptr;
-  sanitizer::leave_for(&kept, next.stack_bottom, next.stack_bytes);
-  boost::context::fiber from = std::move(next.rest).resume();
-  sanitizer::arrive(kept, &left_->stack_bottom, &left_->stack_bytes);
-  left_->rest = std::move(from);
 }
 
 boost::context::fiber fibers::begin(boost::context::fiber&& from) {

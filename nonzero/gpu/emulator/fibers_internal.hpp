@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include <boost/context/fiber.hpp>
+
+#include <nonzero/gpu/emulator/sanitizer_internal.hpp>
 
 namespace nz::emulator {
 
@@ -49,5 +52,17 @@ class fibers {
   std::vector<fiber*> idle_;  // as capacious as all_ is long
   bool is_ending_ = false;
 };
+
+// Inline, as each return after a change of stacks is one that the processor foretells wrong.
+inline void fibers::go_on(fiber& next) {
+  fiber& me = *running_;
+  left_ = &me;
+  running_ = &next;
+  void* kept = nullptr;
+  sanitizer::leave_for(&kept, next.stack_bottom, next.stack_bytes);
+  boost::context::fiber from = std::move(next.rest).resume();
+  sanitizer::arrive(kept, &left_->stack_bottom, &left_->stack_bytes);
+  left_->rest = std::move(from);
+}
 
 }  // namespace nz::emulator

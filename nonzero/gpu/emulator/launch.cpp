@@ -23,6 +23,10 @@ constexpr dim3 longest_block{1024, 1024, 64};
 // Each lane that waits takes a stack, and each stack two of the 65,530 mappings that Linux allows a process.
 constexpr std::uint64_t most_stacks = 8192;
 
+// Not worth a thread of their own: one begins with the shared arrays of all kernels cleared, megabytes of
+// them.
+constexpr std::uint64_t few_blocks = 4;
+
 std::uint64_t volume(dim3 size) { return std::uint64_t{size.x} * size.y * size.z; }
 
 void check_size(const char* kernel, const char* what, dim3 size, dim3 most) {
@@ -66,9 +70,9 @@ launch_shape line_of_blocks(const char* kernel, std::int64_t blocks, int threads
 void run_blocks(const bound_kernel& kernel, const launch_options& options) {
   check(kernel);
   const std::uint64_t blocks = volume(kernel.shape.grid);
-  const auto workers =
-      static_cast<int>(std::min<std::uint64_t>({static_cast<std::uint64_t>(thread_count(options.threads)),
-                                                most_stacks / volume(kernel.shape.block), blocks}));
+  const auto workers = static_cast<int>(std::min<std::uint64_t>(
+      {static_cast<std::uint64_t>(thread_count(options.threads)), most_stacks / volume(kernel.shape.block),
+       (blocks + few_blocks - 1) / few_blocks}));
   std::atomic<std::uint64_t> next{0};
   std::mutex failure_mutex;
   std::uint64_t failed = blocks;

@@ -40,11 +40,12 @@ __global__ void gather_hubs_kernel(std::int64_t hubs, const index* __restrict__ 
 
 /// The sum of a lane's products over some steps of its slice, of which it takes part in the first `length`.
 /// Eight are under way at once: all loads that need no other, then those of x, without a branch that lanes do
-/// not share. `first` is the lane's place in the first step; read(k) gives what is held as its value
-/// in step k, decode() the value. What padding is multiplied with is forgotten.
+/// not share. `first` is the lane's place in the first step, among all `columns`, which may be none where
+/// there are no steps; read(k) gives what is held as its value in step k, decode() the value. What padding is
+/// multiplied with is forgotten.
 template <class V, class Column, class XOf, class Read, class Decode>
-__device__ __forceinline__ V sum_of_strand(int steps, int length, const Column* __restrict__ first, XOf x_of,
-                                           Read read, Decode decode) {
+__device__ __forceinline__ V sum_of_strand(int steps, int length, const Column* __restrict__ columns,
+                                           std::int64_t first, XOf x_of, Read read, Decode decode) {
   constexpr int ahead = 8;
   using held_as = decltype(read(0));
   V sum = 0;
@@ -52,7 +53,8 @@ __device__ __forceinline__ V sum_of_strand(int steps, int length, const Column* 
     Column j[ahead];
     held_as held[ahead];
     V x_of_j[ahead];
-    for (int q = 0; q < ahead; ++q) j[q] = k + q < steps ? read_once(first + (k + q) * 32) : Column{0};
+    for (int q = 0; q < ahead; ++q)
+      j[q] = k + q < steps ? read_once(columns + (first + (k + q) * 32)) : Column{0};
     for (int q = 0; q < ahead; ++q) held[q] = k + q < steps ? read(k + q) : held_as{0};
     for (int q = 0; q < ahead; ++q) x_of_j[q] = x_of(j[q]);
     for (int q = 0; q < ahead; ++q) {
@@ -73,10 +75,10 @@ __device__ V sum_of_lane(const hubs_arrays<Value, Offset>& a, const hubs_slice<O
   const auto place = [=](Offset step) { return std::int64_t{step} * 32 + lane; };
   const auto sum_with = [&](auto read, auto decode) {
     const V hub = sum_of_strand<V>(
-        slice.hub_steps, hub_length, a.hub_number + place(slice.hub_step),
+        slice.hub_steps, hub_length, a.hub_number, place(slice.hub_step),
         [=](std::uint16_t h) { return V{hub_x[h]}; }, read, decode);
     const V rest = sum_of_strand<V>(
-        slice.rest_steps, rest_length, a.rest_col + place(slice.rest_step), [=](index j) { return x[j]; },
+        slice.rest_steps, rest_length, a.rest_col, place(slice.rest_step), [=](index j) { return x[j]; },
         [=, after = slice.hub_steps](int k) { return read(after + k); }, decode);
     return hub + rest;
   };
@@ -84,13 +86,14 @@ __device__ V sum_of_lane(const hubs_arrays<Value, Offset>& a, const hubs_slice<O
   if (slice.values == hubs_values::one)
     return sum_with([](int) { return 0; },
                     [value = static_cast<V>(a.constant[slice.value])](int) { return value; });
+  const std::int64_t first = place(slice.value);
   if (slice.values == hubs_values::coded)
-    return sum_with([from = a.coded_value + place(slice.value)](int k) { return read_once(from + k * 32); },
+    return sum_with([from = a.coded_value, first](int k) { return read_once(from + (first + k * 32)); },
                     [=](std::uint8_t code) { return V{dictionary[code]}; });
   if (slice.values == hubs_values::single)
-    return sum_with([from = a.single_value + place(slice.value)](int k) { return read_once(from + k * 32); },
+    return sum_with([from = a.single_value, first](int k) { return read_once(from + (first + k * 32)); },
                     as_it_is);
-  return sum_with([from = a.full_value + place(slice.value)](int k) { return read_once(from + k * 32); },
+  return sum_with([from = a.full_value, first](int k) { return read_once(from + (first + k * 32)); },
                   as_it_is);
 }
 

@@ -218,9 +218,9 @@ class bench_record {
   std::int64_t results_ = 0, wrong_ = 0;
 };
 
-std::optional<double> pinned_read_ceiling(const std::shared_ptr<device>& on) {
+std::optional<double> pinned_read_ceiling(const std::shared_ptr<device>& on, const measure_options& options) {
   const pinned_threads pinned;
-  return read_ceiling(on);
+  return read_ceiling(on, options);
 }
 
 void run(const bench_options& options) {
@@ -228,9 +228,10 @@ void run(const bench_options& options) {
   const std::shared_ptr<device> on = chosen_device(options.device, options.with_peers);
   const entrants who = chosen_entrants(options, on->kind());
   json_sink sink(options.json);
+  const measure_options ceiling{.budget_seconds = std::min(options.seconds, full_ceiling.budget_seconds)};
   const bench_setting setting{on,
-                              copy_ceiling(on),
-                              pinned_read_ceiling(on),
+                              copy_ceiling(on, ceiling),
+                              pinned_read_ceiling(on, ceiling),
                               baselines_on(on->kind()),
                               options.budget,
                               options.seconds,
@@ -272,7 +273,9 @@ void add_bench(CLI::App& app) {
       ->check(CLI::IsMember({"float", "double", "both"}))
       ->option_text("float|double|both");
   add_budget_option(*command, options->budget);
-  command->add_option("--seconds", options->seconds, "How long to time each kernel (0.5)")
+  command
+      ->add_option("--seconds", options->seconds,
+                   "How long to time each kernel (0.5); below 0.01 the ceiling is rough")
       ->check(number_between(1e-6, 3600))
       ->option_text("S");
   command->add_flag("--replay", options->is_replayed,

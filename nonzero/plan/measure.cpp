@@ -123,10 +123,12 @@ struct copy_pair {
   vector<char> from, to;
 };
 
-std::size_t ceiling_bytes(const device& on) {
+std::size_t ceiling_bytes(const device& on, double budget) {
   constexpr std::uint64_t mebibyte = 1 << 20;
+  constexpr double in_a_hurry = 0.01;
   if (on.kind() == device_kind::emulator) return 4 * mebibyte;
   if (on.kind() == device_kind::cuda) return std::min(1024 * mebibyte, on.memory_bytes() / 8);
+  if (budget < in_a_hurry) return std::min(32 * mebibyte, on.memory_bytes() / 8);
   // Past a cache of hundreds of megabytes it is shared with others, and filling more takes seconds.
   return std::min(std::clamp(8 * on.cache_bytes(), 256 * mebibyte, 1024 * mebibyte), on.memory_bytes() / 8);
 }
@@ -212,12 +214,11 @@ timing measure(device& on, const std::function<void(stream)>& body, const measur
 
 // Of several medians the best is taken: what else the machine does only ever adds.
 
-double copy_ceiling(const std::shared_ptr<device>& on) {
-  auto pair = make_large<copy_pair>(on, ceiling_bytes(*on));
+double copy_ceiling(const std::shared_ptr<device>& on, const measure_options& options) {
+  auto pair = make_large<copy_pair>(on, ceiling_bytes(*on, options.budget_seconds));
   const auto copy = [&](stream in) { on->copy(pair.to.data(), pair.from.data(), pair.from.bytes(), in); };
   double best = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < 3; ++round)
-    best = std::min(best, measure(*on, copy, {.budget_seconds = 0.2}).seconds);
+  for (int round = 0; round < 3; ++round) best = std::min(best, measure(*on, copy, options).seconds);
   return 2 * static_cast<double>(pair.from.bytes()) / best;
 }
 
@@ -227,22 +228,22 @@ double copy_speed(const std::shared_ptr<device>& on) {
   const std::lock_guard lock(one_at_a_time);
   if (const auto found = known.find(on.get()); found != known.end()) return found->second;
   constexpr std::size_t most = std::size_t{128} << 20;
-  auto pair = make_large<copy_pair>(on, std::min(most, ceiling_bytes(*on)));
+  auto pair = make_large<copy_pair>(on, std::min(most, ceiling_bytes(*on, full_ceiling.budget_seconds)));
   const auto copy = [&](stream in) { on->copy(pair.to.data(), pair.from.data(), pair.from.bytes(), in); };
   double best = on->measure(1, copy);
   for (int round = 0; round < 3; ++round) best = std::min(best, on->measure(1, copy));
   return known[on.get()] = 2 * static_cast<double>(pair.from.bytes()) / std::max(best, 1e-9);
 }
 
-std::optional<double> read_ceiling(const std::shared_ptr<device>& on) {
+std::optional<double> read_ceiling(const std::shared_ptr<device>& on, const measure_options& options) {
   if (on->kind() != device_kind::cpu) return std::nullopt;
-  auto memory = make_large<read_memory>(on, ceiling_bytes(*on));
+  auto memory = make_large<read_memory>(on, ceiling_bytes(*on, options.budget_seconds));
   volatile std::uint64_t sum = 0;  // or nothing would have to be read
   const std::function<void(stream)> ways[] = {[&](stream) { sum = memory.sum<1>(); },
                                               [&](stream) { sum = memory.sum<2>(); },
                                               [&](stream) { sum = memory.sum<4>(); }};
   double best = std::numeric_limits<double>::infinity();
-  for (const auto& read : ways) best = std::min(best, measure(*on, read, {.budget_seconds = 0.2}).seconds);
+  for (const auto& read : ways) best = std::min(best, measure(*on, read, options).seconds);
   return static_cast<double>(memory.words.bytes()) / best;
 }
 

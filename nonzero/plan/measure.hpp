@@ -48,16 +48,21 @@ struct turn_options {
 std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_calls> contestants,
                                      const turn_options& options = {});
 
+/// How long a ceiling is measured, for each of its samples' medians.
+inline constexpr measure_options full_ceiling{.budget_seconds = 0.2};
+
 /// The bytes per second, read and written together, at which the device copies what its cache cannot hold:
 /// what a kernel bound by memory can hope for. Takes about a second, and at most a quarter of the memory.
-double copy_ceiling(const std::shared_ptr<device>& on);
+/// With less than 0.01 s on the CPU, a rough figure of 32 MiB, which its cache may hold.
+double copy_ceiling(const std::shared_ptr<device>& on, const measure_options& options = full_ceiling);
 
 /// The same within a millisecond and a few percent, and at once when it is asked for again.
 double copy_speed(const std::shared_ptr<device>& on);
 
 /// The same for reading alone, by all threads: what a multiply mostly does. None but for the CPU. Takes about
 /// a second, and at most an eighth of the memory.
-std::optional<double> read_ceiling(const std::shared_ptr<device>& on);
+std::optional<double> read_ceiling(const std::shared_ptr<device>& on,
+                                   const measure_options& options = full_ceiling);
 
 /// What y = A x moves at the least: a value and a 4-byte column per entry, the row offsets (4 bytes each
 /// while they fit), x and y once.

@@ -246,6 +246,18 @@ TEST(CopyCeiling, CountsWhatIsReadAndWhatIsWritten) {
   EXPECT_DOUBLE_EQ(ceiling, 2 * (8 << 20) / 0.5);
 }
 
+TEST(Ceilings, AreOfLittleMemoryInAHurry) {
+  const auto on = std::make_shared<clockwork>(nz::device_kind::cpu, [](int) { return 0.5; });
+  on->memory = std::uint64_t{64} << 30;
+  on->runs_body = false;
+  nz::copy_ceiling(on, {.budget_seconds = 0.001});
+  nz::read_ceiling(on, {.budget_seconds = 0.001});
+  ASSERT_EQ(on->asked_for.size(), 3u);
+  for (const std::size_t bytes : on->asked_for) EXPECT_LE(bytes, std::size_t{32} << 20);
+  nz::copy_ceiling(on);
+  EXPECT_EQ(on->asked_for[3], std::size_t{256} << 20);
+}
+
 TEST(CopyCeiling, TakesTheBestOfSeveralRounds) {
   const auto on = std::make_shared<clockwork>(nz::device_kind::emulator, [](int call) {
     return call < 5 ? 1.0 : call < 10 ? 0.25 : 0.5;  // two calls before the three samples of a round

@@ -3,6 +3,7 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+TIDY ?= nonzero cli tests
 # Warnings are errors where CI runs; anyone else's newer compiler may warn.
 WERROR ?= $(if $(filter true 1,$(CI)),ON,OFF)
 
@@ -63,9 +64,9 @@ check-headers: dependencies ## every header compiles alone, those of GPU kernels
 	@printf '%s\n' nonzero/gpu/*.cuh | \
 	  xargs -P$(JOBS) -n1 g++ -std=c++20 -w -fsyntax-only -I. -include nonzero/gpu/emulator/language_internal.hpp -x c++
 
-check-tidy: dependencies-checks ## clang-tidy finds nothing
+check-tidy: dependencies-checks ## clang-tidy finds nothing in the folders of TIDY (nonzero cli tests)
 	@$(call configure,release)
-	@git ls-files 'nonzero/*.cpp' 'cli/*.cpp' 'tests/*.cpp' | grep -v ^tests/install/ | $(compiled) | \
+	@git ls-files $(foreach folder,$(TIDY),'$(folder)/*.cpp') | grep -v ^tests/install/ | $(compiled) | \
 	  xargs -P$(JOBS) -n1 clang-tidy --quiet -p build/release 2>build/tidy.log || { tail build/tidy.log; exit 1; }
 
 sanitize: dependencies $(venv) ## run all tests under AddressSanitizer and UndefinedBehaviorSanitizer

@@ -83,9 +83,7 @@ __device__ void finish_if_last(const row_in_shares& row, const shares_of_list<V,
   const auto blocks = static_cast<unsigned>(row.last_share - row.first_share + 1);
   if (!is_last_to_arrive(blocks, &shares.arrived[row.first_share])) return;
   const V before = sum_of_tails(row.first_share, row.last_share, shares.tail);
-  if (threadIdx.x != 0) return;
-  finish(before + read_fresh(shares.head + row.last_share), row.row);
-  shares.arrived[row.first_share] = 0;
+  if (threadIdx.x == 0) finish(before + read_fresh(shares.head + row.last_share), row.row);
 }
 
 // A block per share: products of neighbouring entries by neighbouring threads into shared memory, then seven

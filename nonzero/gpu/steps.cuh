@@ -69,31 +69,39 @@ __device__ inline step_sums sums_of_block(step_sums mine, int sums) {
   return total;
 }
 
+/// Counts an arrival, of so many, after all that this thread has written or knows of; the last sets the
+/// counter back to 0. Says whether it was the last, which then knows what all of them did.
+/// Only the last has to look afresh. A fence for everyone would throw out the nearest cache, with the x in
+/// it, of a multiprocessor that has other blocks at work.
+__device__ inline bool arrives_last(unsigned of, unsigned* arrived) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+  unsigned before;
+  asm volatile("atom.release.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(arrived), "r"(of - 1) : "memory");
+#else
+  __threadfence();
+  const unsigned before = atomicInc(arrived, of - 1);
+#endif
+  if (before != of - 1) return false;
+  __threadfence();
+  return true;
+}
+
 /// Says that this block has left its part of something, and returns whether it was the last of so many.
 /// Every thread of the block calls it. What any of them has written by then is before the barrier, so before
-/// the first thread's fence, and with that before its arrival for whoever sees it: fences are for all that a
-/// thread knows of, not for its own writes alone.
+/// the first thread's arrival for whoever sees that: it stands for all that a thread knows of, not for its
+/// own writes alone.
 __device__ inline bool is_last_to_arrive(unsigned blocks, unsigned* arrived) {
   __shared__ shared<int> is_last;
   __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    is_last = atomicAdd(arrived, 1U) == blocks - 1 ? 1 : 0;
-    __threadfence();
-  }
+  if (threadIdx.x == 0) is_last = arrives_last(blocks, arrived) ? 1 : 0;
   __syncthreads();
   return is_last != 0;
 }
 
-/// The same for a warp, of so many: every lane of it calls it, after the first has written the part. The
-/// counter goes back to 0 with the last.
+/// The same for a warp, of so many: every lane of it calls it, after the first has written the part.
 __device__ inline bool is_last_warp_to_arrive(unsigned warps, unsigned* arrived) {
   int is_last = 0;
-  if (threadIdx.x % 32 == 0) {
-    __threadfence();
-    is_last = atomicInc(arrived, warps - 1) == warps - 1 ? 1 : 0;
-    __threadfence();
-  }
+  if (threadIdx.x % 32 == 0) is_last = arrives_last(warps, arrived) ? 1 : 0;
   is_last = __shfl_sync(full_warp, is_last, 0);
   __syncwarp();  // a shuffle orders no memory: what the first lane may read now, the others may
   return is_last != 0;
@@ -151,7 +159,6 @@ template <class V> class row_finisher<fused_rows<V>> {
     const step_sums total = sums_of_block(share_of_parts(finish_.part_count, finish_.parts, sums), sums);
     if (threadIdx.x != 0) return;
     leave(total, finish_.totals, 1);
-    *finish_.arrived = 0;
   }
 
  private:

@@ -23,15 +23,15 @@ plans() {
   python3 "$here/plans.py" "$out/$name.json"
 }
 
-plans suite --suite --replay --seconds 0.03
+plans suite --suite --replay --seconds 0.02
 if [ $# -gt 0 ]; then
-  plans real --seconds 0.015 "$@"
-  plans real-replayed --replay --seconds 0.015 "$@"
+  plans real --seconds 0.01 "$@"
+  plans real-replayed --replay --seconds 0.01 "$@"
 fi
 printf '\n### PageRank, ms of an iteration\n\n'
 graphs=(rmat:22)
 for matrix in "$@"; do [[ $matrix != *cnr-2000* ]] || graphs+=("$matrix"); done
-python3 "$here/pagerank.py" --nz "$nz" --device cuda --iterations 132 --rounds 3 "${graphs[@]}" | tee "$out/pagerank.md"
+python3 "$here/pagerank.py" --nz "$nz" --device cuda --iterations 528 --rounds 3 "${graphs[@]}" | tee "$out/pagerank.md"
 printf '\n### Heat, a step\n\n'
 python3 "$here/heat.py" --nz "$nz" --device cuda | tee "$out/heat.md"
 printf '\n### Conjugate gradients, an iteration\n\n'

@@ -80,6 +80,7 @@ template <class V>
 ready_links<V> prepare_by_plan(csr<V>&& links, const pagerank_options& options, plan_report& report) {
   plan_options planning = options.plan;
   planning.expected_multiplies = expected_iterations(options);
+  planning.are_steps = true;
   planning.may_borrow = false;
   // A plan that renumbers rows makes a step in two passes.
   planning.may_reorder = false;

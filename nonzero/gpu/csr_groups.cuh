@@ -2,48 +2,65 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include <nonzero/gpu/long_rows.cuh>
 
 namespace nz::gpu {
 
-constexpr int lanes_of_short = 8;  // that a short row has
-constexpr offset longest_short = 64;
+/// How many lanes share a row, 2, 4, 8 or 32: by the mean row, and more where there are few rows, as a card
+/// then has threads to spare.
+template <class Queue> int lanes_of_group(const Queue& queue, index rows, offset nnz) {
+  const offset mean = rows == 0 ? 0 : (nnz + rows / 2) / rows;
+  int lanes = mean >= 48 ? 32 : mean >= 13 ? 8 : mean >= 5 ? 4 : 2;
+  for (const int more : {4, 8, 32})
+    if (more > lanes && std::int64_t{rows} * more <= queue.resident_threads() / 4) lanes = more;
+  return lanes;
+}
+
+/// Entries that a lane has under way at once: as measured, on an H200.
+constexpr int ahead_of_lane(int lanes) { return lanes == 2 ? 8 : lanes == 4 ? 2 : 4; }
+
+/// Which rows are too long for so many lanes. A warp is as soon done with 64 entries as 8 lanes are.
+inline cutting cut_for(int lanes) { return {lanes == 8 ? 64 : 16 * lanes, 256}; }
 
 /// CSR with the list of its long rows.
 template <class A, class Offset, class V = A> struct placed_csr_in_groups : placed_csr_or_pattern<A, Offset> {
+  int lanes;
   placed_parts<V, Offset> parts;
 
   template <class Queue>
   placed_csr_in_groups(Queue& queue, const std::shared_ptr<const device_csr<A>>& a,
                        const prepare_options& options)
       : placed_csr_or_pattern<A, Offset>(queue, a, options),
-        parts(queue, options.on, this->rows, this->row_begin.data(), longest_short, nullptr) {}
+        lanes(lanes_of_group(queue, this->rows, this->nnz)),
+        parts(queue, options.on, this->rows, this->row_begin.data(), cut_for(lanes), nullptr) {}
   footprint storage() const { return {placed_csr<A, Offset>::storage().bytes + parts.bytes(), 0}; }
 };
 
-// Eight lanes share each short row, as in csr_vector; a long one has a warp, or several: one for each part of
-// 512, and the last of them to be done finishes the row. Blocks for those come first, as they take the
-// longest.
-// Good: long rows, whatever their lengths, and some short ones among them: linear programs, bipartite graphs.
-// Bad: mostly short rows (idle lanes; csr_merge has a thread for a few entries of any row).
-// Traffic: 12 bytes per nonzero in double, 4 where all values are the same, plus the gather of x, and 12 to
-// 28 bytes for each part, and 16 for each cut row.
-// Source: Bell & Garland 2008, §4.2, for a warp per row; the list of parts is ours.
-template <class A, class V, class Offset, class Epilogue>
+// A few lanes share each short row, as in csr_vector, but each has several entries under way at once; a long
+// row has a warp, or several: one for each part of 256, and the last of them to be done finishes the row.
+// Blocks for those come first, as they take the longest.
+// Good: what a card's cache holds, whatever the lengths of its rows, in one launch; long rows. Bad: short
+// rows that come from memory (csr_scalar and the formats by slices start fewer threads for them, csr_merge
+// has a thread for a few entries of any row). Traffic: 12 bytes per nonzero in double, 4 where all values are
+// the same, plus the gather of x, and 12 to 28 bytes for each part, and 16 for each cut row. Source: Bell &
+// Garland 2008, §4.2, for several lanes or a warp per row; the list of parts is ours.
+template <int Lanes, bool HasLongRows, class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_per_block)
-    csr_groups_kernel(index rows, parts_of_rows<V, Offset> parts, const Offset* __restrict__ row_begin,
-                      const index* __restrict__ col, entry_values<A> values, const V* __restrict__ x,
-                      V* __restrict__ y, Epilogue finish) {
+    csr_groups_kernel(index rows, offset longest_short, parts_of_rows<V, Offset> parts,
+                      const Offset* __restrict__ row_begin, const index* __restrict__ col,
+                      entry_values<A> values, const V* __restrict__ x, V* __restrict__ y, Epilogue finish) {
   row_finisher<Epilogue> finish_row(finish, y);
-  if (blockIdx.x < parts.blocks()) {
+  const std::int64_t blocks_of_parts = HasLongRows ? parts.blocks() : 0;
+  if (HasLongRows && blockIdx.x < blocks_of_parts) {
     sum_part(parts, col, values, x, finish_row);
   } else {
-    const std::int64_t row = (thread_in_grid() - parts.blocks() * threads_per_block) / lanes_of_short;
+    const std::int64_t row = (thread_in_grid() - blocks_of_parts * threads_per_block) / Lanes;
     const Offset begin = row < rows ? row_begin[row] : 0, end = row < rows ? row_begin[row + 1] : 0;
-    if (row < rows && end - begin <= longest_short) {  // the whole group
-      const V sum = sum_of_entries<lanes_of_short, 2>(begin, end, col, values, x);
-      if (threadIdx.x % lanes_of_short == 0) finish_row(sum, row);
+    if (row < rows && (!HasLongRows || end - begin <= longest_short)) {  // the whole group
+      const V sum = sum_of_entries<Lanes, ahead_of_lane(Lanes)>(begin, end, col, values, x);
+      if (threadIdx.x % Lanes == 0) finish_row(sum, row);
     }
   }
   finish_row.leave_sums();
@@ -54,7 +71,7 @@ struct csr_groups_launch {
 
   template <class Queue, class A, class Offset, class V>
   static std::int64_t blocks(const Queue&, const placed_csr_in_groups<A, Offset, V>& a) {
-    return a.parts.blocks() + blocks_for(std::int64_t{lanes_of_short} * a.rows);
+    return a.parts.blocks() + blocks_for(std::int64_t{a.lanes} * a.rows);
   }
   template <class A, class Offset, class V>
   static std::int64_t cut_rows(const placed_csr_in_groups<A, Offset, V>& a) {
@@ -64,8 +81,33 @@ struct csr_groups_launch {
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const placed_csr_in_groups<A, Offset, V>& a, const V* x, V* y,
                        Epilogue finish) {
-    queue.launch("csr_groups", blocks(queue, a), threads_per_block, csr_groups_kernel<A, V, Offset, Epilogue>,
-                 a.rows, a.parts.for_multiply(), a.row_begin.data(), a.col.data(), a.values(), x, y, finish);
+    with_lanes(a, [&](auto lanes, auto has_long_rows) {
+      queue.launch("csr_groups", blocks(queue, a), threads_per_block,
+                   csr_groups_kernel<lanes.value, has_long_rows.value, A, V, Offset, Epilogue>, a.rows,
+                   cut_for(a.lanes).longest_short, a.parts.for_multiply(), a.row_begin.data(), a.col.data(),
+                   a.values(), x, y, finish);
+    });
+  }
+
+ private:
+  /// Calls body with the number of lanes, and whether rows are long, as compile-time constants.
+  template <class Placed, class Body> static void with_lanes(const Placed& a, Body body) {
+    const auto with = [&](auto lanes) {
+      if (a.parts.size() == 0)
+        body(lanes, std::false_type{});
+      else
+        body(lanes, std::true_type{});
+    };
+    switch (a.lanes) {
+      case 2:
+        return with(std::integral_constant<int, 2>{});
+      case 4:
+        return with(std::integral_constant<int, 4>{});
+      case 8:
+        return with(std::integral_constant<int, 8>{});
+      default:
+        return with(std::integral_constant<int, 32>{});
+    }
   }
 };
 

@@ -185,19 +185,25 @@ constexpr kernel_row row(std::string_view name, std::string_view format, bool is
   return out;
 }
 
-/// A row that plans think of: repeatable, and in mixed precision too.
+/// A repeatable row, in mixed precision too.
+template <class Queue, class Launch>
+constexpr kernel_row mixed_row(std::string_view name, std::string_view format, std::string_view summary) {
+  kernel_row out = row<Queue, Launch>(name, format, true, summary);
+  out.prepare_mixed = prepare<float, double, Queue, Launch>;
+  return out;
+}
+/// One that plans think of.
 template <class Queue, class Launch>
 constexpr kernel_row candidate(std::string_view name, std::string_view format, std::string_view summary) {
-  kernel_row out = row<Queue, Launch>(name, format, true, summary);
+  kernel_row out = mixed_row<Queue, Launch>(name, format, summary);
   out.is_candidate = true;
-  out.prepare_mixed = prepare<float, double, Queue, Launch>;
   return out;
 }
 
 template <class Queue>
 inline constexpr kernel_row csr_rows[] = {
     candidate<Queue, csr_scalar_launch>("csr_scalar", "csr", "a thread per row"),
-    candidate<Queue, csr_vector_launch>("csr_vector", "csr", "2 to 32 lanes per row, by the mean row length"),
+    mixed_row<Queue, csr_vector_launch>("csr_vector", "csr", "2 to 32 lanes per row, by the mean row length"),
     row<Queue, csr_cached_launch>("csr_cached", "csr", true,
                                   "a thread per row, a window of x in shared memory"),
     row<Queue, csr_light_vector_launch>("csr_light_vector", "csr", true,
@@ -207,7 +213,7 @@ inline constexpr kernel_row csr_rows[] = {
     candidate<Queue, csr_merge_launch>("csr_merge", "csr",
                                        "equal shares of rows and entries per block, long rows cut"),
     candidate<Queue, csr_groups_launch>("csr_groups", "csr",
-                                        "8 lanes per short row, a warp for each part of a long one"),
+                                        "2 to 32 lanes per row, a warp for each part of a long one"),
 };
 
 template <class Queue>

@@ -13,12 +13,15 @@
 // warp that has one, always in the same order.
 namespace nz::gpu {
 
-constexpr offset longest_part = 512;
+/// What rows are cut, and how: those of more than longest_short entries, into parts of longest_part at most.
+struct cutting {
+  offset longest_short, longest_part;
 
-/// How many parts a row is cut into, the fewest; 0: it is short.
-__device__ inline offset parts_of(offset entries, offset longest_short) {
-  return entries <= longest_short ? 0 : (entries + longest_part - 1) / longest_part;
-}
+  /// How many parts a row is cut into, the fewest; 0: it is short.
+  __device__ offset parts_of(offset entries) const {
+    return entries <= longest_short ? 0 : (entries + longest_part - 1) / longest_part;
+  }
+};
 /// Where part p of n begins: they are as equal as they can be.
 __device__ inline offset begin_of_part(offset entries, offset n, offset p) {
   const offset longer = entries % n;
@@ -28,11 +31,11 @@ __device__ inline offset begin_of_part(offset entries, offset n, offset p) {
 /// For each row its parts, and 2^32 besides if it has several; and a 0 behind the last. Sums of these count
 /// parts and cut rows at once. In `entries`, unless it is null, how many of a long row there are.
 template <class Offset>
-__global__ void count_parts_kernel(index rows, const Offset* __restrict__ row_begin, offset longest_short,
+__global__ void count_parts_kernel(index rows, const Offset* __restrict__ row_begin, cutting cut,
                                    std::int64_t* __restrict__ count, Offset* __restrict__ entries) {
   const std::int64_t i = thread_in_grid();
   if (i > rows) return;
-  const offset length = i < rows ? row_begin[i + 1] - row_begin[i] : 0, n = parts_of(length, longest_short);
+  const offset length = i < rows ? row_begin[i + 1] - row_begin[i] : 0, n = cut.parts_of(length);
   count[i] = n > 1 ? (std::int64_t{1} << 32) + n : n;
   if (entries != nullptr) entries[i] = static_cast<Offset>(n > 0 ? length : 0);
 }
@@ -55,7 +58,7 @@ template <class Offset> struct part_list {
 /// entries of row i begin at entry[i] of wherever they are.
 template <class Offset>
 __global__ void list_parts_kernel(index rows, std::int64_t parts, const Offset* __restrict__ row_begin,
-                                  offset longest_short, const std::int64_t* __restrict__ before,
+                                  cutting cut, const std::int64_t* __restrict__ before,
                                   const Offset* __restrict__ entry, part_list<Offset> list) {
   constexpr std::int64_t parts_mask = 0xffffffff;
   const std::int64_t part = thread_in_grid();
@@ -68,13 +71,13 @@ __global__ void list_parts_kernel(index rows, std::int64_t parts, const Offset* 
     else
       high = middle - 1;
   }
-  const offset entries = row_begin[low + 1] - row_begin[low], n = parts_of(entries, longest_short);
+  const offset entries = row_begin[low + 1] - row_begin[low], n = cut.parts_of(entries);
   const offset p = part - (before[low] & parts_mask);
-  const auto cut = static_cast<index>(before[low] >> 32);
-  list.row[part] = n == 1 ? low : -1 - cut;
+  const auto number = static_cast<index>(before[low] >> 32);  // of cut rows
+  list.row[part] = n == 1 ? low : -1 - number;
   list.begin[part] = static_cast<Offset>(entry[low] + begin_of_part(entries, n, p));
   list.end[part] = static_cast<Offset>(entry[low] + begin_of_part(entries, n, p + 1));
-  if (n > 1 && p == 0) list.cut[cut] = {low, static_cast<index>(part), static_cast<index>(n), 0};
+  if (n > 1 && p == 0) list.cut[number] = {low, static_cast<index>(part), static_cast<index>(n), 0};
 }
 
 /// A warp per part copies its entries to where they stay.
@@ -116,15 +119,14 @@ template <class V, class Offset> struct placed_parts {
   mutable vector<V> sum;
 
   placed_parts() = default;
-  /// Rows of more than longest_short entries. The entries of row i are at entry[i] of wherever they are, or
-  /// if that is null, at row_begin[i].
+  /// The entries of row i are at entry[i] of wherever they are, or if that is null, at row_begin[i].
   template <class Queue>
   placed_parts(Queue& queue, const std::shared_ptr<device>& on, index rows, const Offset* row_begin,
-               offset longest_short, Offset* entry) {
+               cutting how, Offset* entry) {
     const std::int64_t counts = std::int64_t{rows} + 1;
     auto before = queue.template temporary<std::int64_t>(static_cast<std::size_t>(counts));
     queue.launch("count_parts", blocks_for(counts), threads_per_block, count_parts_kernel<Offset>, rows,
-                 row_begin, longest_short, before.data(), entry);
+                 row_begin, how, before.data(), entry);
     queue.exclusive_sum(before.data(), before.data(), counts);
     if (entry != nullptr) queue.exclusive_sum(entry, entry, counts);
     const std::int64_t total = queue.read(before.data() + rows);
@@ -136,7 +138,7 @@ template <class V, class Offset> struct placed_parts {
     cut = vector<cut_row>(on, cut_rows);
     sum = vector<V>(on, cut_rows > 0 ? parts : 0);
     queue.launch("list_parts", blocks_for(size()), threads_per_block, list_parts_kernel<Offset>, rows, size(),
-                 row_begin, longest_short, before.data(), entry == nullptr ? row_begin : entry, list());
+                 row_begin, how, before.data(), entry == nullptr ? row_begin : entry, list());
   }
   std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
   std::int64_t cut_rows() const { return static_cast<std::int64_t>(cut.size()); }

@@ -62,6 +62,7 @@ template <class A, class Offset, class V = A> struct placed_sell {
   template <class Queue>
   placed_sell(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
       : rows(a->rows), cols(a->cols) {
+    constexpr offset longest_part = 512;
     const placed_csr_or_pattern<A, Offset> from(queue, a, options);
     // Padding has an x of 0, and any number times 0 must be 0.
     if (from.one_value && std::isfinite(*from.one_value)) one_value = from.one_value;
@@ -69,8 +70,8 @@ template <class A, class Offset, class V = A> struct placed_sell {
         std::min<offset>(longest_in_slices(rows, from.nnz), std::numeric_limits<Offset>::max()));
     slice_layout<Queue, Offset> layout(queue, options.on, rows, from.row_begin.data(), longest);
     auto part_entry = queue.template temporary<Offset>(static_cast<std::size_t>(rows) + 1);
-    parts =
-        placed_parts<V, Offset>(queue, options.on, rows, from.row_begin.data(), longest, part_entry.data());
+    parts = placed_parts<V, Offset>(queue, options.on, rows, from.row_begin.data(), {longest, longest_part},
+                                    part_entry.data());
     const auto [steps, listed, apart] = queue.read(layout.steps(), layout.listed(), part_entry.data() + rows);
     const offset places = offset{steps} * slice_height;
     require_slices_within_budget<A>(rows, from.nnz, apart, places, options.budget);

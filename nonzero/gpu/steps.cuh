@@ -76,7 +76,10 @@ __device__ inline step_sums sums_of_block(step_sums mine, int sums) {
 __device__ inline bool arrives_last(unsigned of, unsigned* arrived) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
   unsigned before;
-  asm volatile("atom.release.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(arrived), "r"(of - 1) : "memory");
+  asm volatile("atom.release.gpu.inc.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(arrived), "r"(of - 1)
+               : "memory");
 #else
   __threadfence();
   const unsigned before = atomicInc(arrived, of - 1);
@@ -139,7 +142,9 @@ template <class V> class row_finisher<scale_and_add<V>> {
 
 template <class V> class row_finisher<fused_rows<V>> {
  public:
-  __device__ row_finisher(const fused_rows<V>& finish, V* y) : finish_(finish), y_(y) {}
+  __device__ row_finisher(const fused_rows<V>& finish, V* y) : finish_(finish), y_(y) {
+    if (finish_.totals == nullptr) let_next_launch_begin();  // which adds up the parts
+  }
   __device__ void operator()(V sum, std::int64_t row) { mine_ += measure(sum, row); }
   /// Row number `cut` of those that are cut, which another block may finish the next time: added to this
   /// block's sums, it would change how they are rounded. By one thread of the grid, before its block leaves
@@ -191,6 +196,7 @@ constexpr std::int64_t parts_per_block = parts_per_thread * threads_per_block;
 /// and their totals at totals + gridDim.x.
 template <int Sums>
 __global__ void add_parts_kernel(std::int64_t count, const double* parts, double* totals) {
+  wait_for_launch_before();
   const std::int64_t first = blockIdx.x * parts_per_block + threadIdx.x;
   step_sums mine;
   for (int j = 0; j < parts_per_thread; ++j) {
@@ -203,6 +209,11 @@ __global__ void add_parts_kernel(std::int64_t count, const double* parts, double
   totals[blockIdx.x] = total.first;
   if (Sums > 1) totals[gridDim.x + blockIdx.x] = total.second;
 }
+
+/// Parts that the last block adds up. A block that arrives keeps its place on the multiprocessor for a
+/// microsecond more; where there are more blocks than a card has places for, those that wait for one wait
+/// longer, and a launch costs less (H200: PageRank's step on cnr-2000, 2,020 blocks, 20.0 and 18.3 µs).
+constexpr std::int64_t most_at_once = 1024;
 
 /// How many totals are left of so many parts: at least one, of none.
 constexpr std::int64_t totals_of(std::int64_t parts) {
@@ -238,15 +249,15 @@ class step_parts {
   }
 
  private:
-  bool is_added_up_at_once() const { return count_ > 0 && count_ <= parts_per_block; }
+  bool is_added_up_at_once() const { return count_ > 0 && count_ <= most_at_once; }
 
   template <int Sums, class Queue> void add_up(Queue& queue, double* to) const {
     const double* parts = parts_.data();
     double* next = parts_.data() + 2 * count_;
     for (std::int64_t count = count_;;) {
       const std::int64_t totals = totals_of(count);
-      queue.launch("add_parts", totals, threads_per_block, add_parts_kernel<Sums>, count, parts,
-                   totals == 1 ? to : next);
+      queue.launch_after("add_parts", totals, threads_per_block, add_parts_kernel<Sums>, count, parts,
+                         totals == 1 ? to : next);
       if (totals == 1) return;
       parts = next;
       next += 2 * totals;

@@ -139,7 +139,8 @@ std::string choice_key(std::span<const std::uint64_t> fingerprint, std::size_t v
       static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(options.expected_multiplies))));
   const double times_csr = report.memory_budget / static_cast<double>(report.csr_bytes);
   terms.add(static_cast<std::uint64_t>(std::clamp(times_csr, 0.0, 100.0) * 10));
-  terms.add(std::uint64_t{options.deterministic} << 1 | std::uint64_t{options.may_reorder});
+  terms.add(std::uint64_t{options.are_steps} << 2 | std::uint64_t{options.deterministic} << 1 |
+            std::uint64_t{options.may_reorder});
   return fmt::format("{:016x}-{:016x}-{:016x}", matrix.value(), machine, terms.value());
 }
 

@@ -19,6 +19,7 @@ constexpr double paying_share = 0.5;
 struct contest_terms {
   double memory_budget = std::numeric_limits<double>::infinity();  // bytes
   std::int64_t multiplies = 200;                                   // to come
+  bool are_steps = false;
   bool deterministic = true;
   int most_conversions = 3;
 };

@@ -36,6 +36,7 @@ device_contest<V>::device_contest(std::shared_ptr<const device_csr<V>> a, const 
       surveys_(surveys),
       x_(filled<V>(a_->where(), facts.cols)),
       y_(a_->where(), static_cast<std::size_t>(facts.rows)),
+      sums_(a_->where(), 1),
       bytes_per_second_(copy_speed(a_->where())) {
   choose_base();
   const double moved = facts_.csr_bytes + facts_.vector_bytes();
@@ -49,7 +50,12 @@ template <class V> double device_contest<V>::time(const prepared_matrix<V>& read
   constexpr double sample_seconds = 6e-5, long_call = 1.5e-4;
   constexpr int most_calls = 16;
   device& on = *a_->where();
-  const auto multiply = [&](stream in) { ready.multiply(V{1}, x_, V{0}, y_, in); };
+  const auto multiply = [&](stream in) {
+    if (terms_.are_steps)
+      ready.apply(x_, {.measure = {{measured::distance}}}, y_, sums_, in);
+    else
+      ready.multiply(V{1}, x_, V{0}, y_, in);
+  };
   const double first = on.measure(1, multiply);
   const int calls = std::clamp(static_cast<int>(sample_seconds / std::max(first, 1e-9)), 1, most_calls);
   double best = first;

@@ -35,6 +35,7 @@ template <class V> class device_contest final : public contest<V> {
   device_facts facts_;
   device_surveys<V> surveys_;
   vector<V> x_, y_;
+  vector<double> sums_;
   std::unique_ptr<prepared_matrix<V>> base_;
   std::vector<plan_candidate> other_csr_;  // kernels of CSR that are not the base
   double bytes_per_second_ = 0, waiting_seconds_ = 0;

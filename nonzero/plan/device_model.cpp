@@ -81,11 +81,8 @@ device_forecast foresee_hubs(const device_facts& a) {
 /// Whether a warp for each part of a row has enough to do nearly everywhere (csr_groups.cuh).
 bool has_long_rows(const device_facts& a) { return 4 * a.row.in_long_rows >= 3 * a.nnz; }
 
-double steps_of_csr(std::string_view kernel, const device_facts& a) {
-  const auto longest = static_cast<double>(a.row.longest);
-  if (kernel == "csr_scalar") return longest;
-  return kernel == "csr_vector" ? longest / lanes_of_warp : 0;
-}
+/// Whether the cache holds all of it.
+bool is_near(const device_facts& a) { return a.csr_bytes + a.vector_bytes() < a.cache_bytes; }
 
 }  // namespace
 
@@ -110,25 +107,23 @@ double predict_conversion(const kernel_row& kernel, const device_forecast& seen,
 }
 
 std::string_view pick_csr_kernel(const device_facts& a) {
-  constexpr double most_steps = 36;  // of a group of lanes, as long as csr_merge's second launch takes
-  constexpr double small = 1 << 20;  // bytes; below, threads are what a card has too many of
-  double lanes = 2;                  // as csr_vector takes for the mean row
-  while (lanes < lanes_of_warp && lanes < a.mean_row()) lanes *= 2;
-  if (static_cast<double>(a.row.longest) > most_steps * lanes)
-    return has_long_rows(a) ? "csr_groups" : "csr_merge";
+  constexpr double small = 1 << 20;  // bytes
+  if (a.csr_bytes < small)
+    return static_cast<double>(a.row.longest) <= lanes_of_warp ? "csr_vector" : "csr_groups";
+  if (is_near(a) || has_long_rows(a)) return "csr_groups";
   const bool is_even = static_cast<double>(a.row.longest) <= 4 * short_row;
-  if (a.mean_row() > short_row || a.csr_bytes < small) return "csr_vector";
-  return is_even ? "csr_scalar" : "csr_merge";
+  return is_even && a.mean_row() <= short_row ? "csr_scalar" : "csr_merge";
 }
 
 std::string rule_out_csr_kernel(std::string_view kernel, const device_facts& a, double bytes_per_second) {
   const double reading = launch_seconds + (a.csr_bytes + a.vector_bytes()) / bytes_per_second;
-  if (steps_of_csr(kernel, a) * step_seconds > reading) return "its longest row would hold it up";
-  if (kernel == "csr_scalar" && a.mean_row() > short_row) return "its rows are too long for a thread each";
-  const bool is_near = a.csr_bytes + a.vector_bytes() < a.cache_bytes;  // where one more try costs little
-  if (kernel == "csr_groups" && !has_long_rows(a) && !(is_near && a.mean_row() > short_row))
-    return "its rows are too short for a warp each";
-  if (kernel == "csr_vector" && a.mean_row() <= short_row) return "its rows are too short for several lanes";
+  if (kernel == "csr_scalar") {
+    if (static_cast<double>(a.row.longest) * step_seconds > reading)
+      return "its longest row would hold it up";
+    if (a.mean_row() > short_row) return "its rows are too long for a thread each";
+  }
+  if (kernel == "csr_groups" && !is_near(a) && !has_long_rows(a))
+    return "its rows are too short for several lanes or a warp each";
   return {};
 }
 

@@ -20,6 +20,9 @@ struct plan_options {
   std::shared_ptr<device> on = nullptr;  // none: the CPU, or where the matrix is
   /// How many multiplies are to come: a conversion that does not pay for itself within them is not made.
   std::int64_t expected_multiplies = 200;
+  /// They are fused steps with a sum over the rows (prepared_matrix::apply), which some kernels take much
+  /// longer for than for a plain multiply: on a GPU, those are what is timed.
+  bool are_steps = false;
   /// Bytes that the prepared matrix may take; none: 1.15 times what CSR takes,
   /// 1.1 times and 64 KiB on a GPU.
   std::optional<double> memory_budget = std::nullopt;

@@ -49,6 +49,7 @@ bool planner<V>::accept(std::string_view kernel, const prepared_matrix<V>& ready
 template <class V> contest_terms planner<V>::terms() const {
   return {.memory_budget = report_.memory_budget,
           .multiplies = options_.expected_multiplies,
+          .are_steps = options_.are_steps,
           .deterministic = options_.deterministic};
 }
 

@@ -4,7 +4,7 @@
 
 #include "tests/gpu/exact_rows.hpp"
 
-// Where csr_groups cuts rows. What it does on all kinds of matrices, tests/plan/kernels_test.cpp knows.
+// How many lanes csr_groups gives a row, and where it cuts rows. What it does on all kinds of matrices, tests/plan/kernels_test.cpp knows.
 namespace {
 
 using nz::index;
@@ -14,16 +14,26 @@ class CsrGroups : public ExactRows {
   static void check(const std::vector<index>& lengths) { check_rows("csr_groups", lengths); }
 };
 
-TEST_P(CsrGroups, FinishesRowsAboutAsLongAsAShortOneMayBe) {
-  std::vector<index> lengths(141);
-  for (index i = 0; i <= 140; ++i) lengths[i] = i * 37 % 141;
-  check(lengths);
-  check({64});
-  check({65});
+// In the mean 3, 6, 20 and 60 entries, which 2, 4, 8 and 32 lanes share: 0 to twice as many in each row, and
+// with them rows about as long as so many lanes are left with, none of them, one or several longer.
+TEST_P(CsrGroups, FinishesRowsWhateverLanesShareThem) {
+  for (const index mean : {3, 6, 20, 60})
+    for (const index longest : {0, 32, 33, 64, 65, 512, 513, 700}) {
+      SCOPED_TRACE(testing::Message() << mean << " in the mean, " << longest << " at the most");
+      std::vector<index> lengths(1500);
+      for (index i = 0; i < 1500; ++i) lengths[i] = i * 37 % (2 * mean + 1);
+      if (longest > 0) lengths[7] = lengths[1499] = longest;
+      check(lengths);
+    }
+}
+
+// So few that a warp shares each row, whatever the mean.
+TEST_P(CsrGroups, FinishesFewRows) {
+  for (const index length : {1, 31, 32, 33, 127, 128, 129, 512, 513}) check({length, 0, 2, length, 1});
 }
 
 TEST_P(CsrGroups, FinishesRowsOfOnePartAndOfSeveral) {
-  check({511, 512, 513, 0, 1023, 1024, 1025, 3, 5000, 64, 65});
+  check({255, 256, 257, 511, 512, 513, 0, 767, 768, 769, 3, 5000, 64, 65});
   check({100000});
 }
 

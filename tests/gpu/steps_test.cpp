@@ -16,8 +16,8 @@ struct test_queue {
   std::uint64_t launches = 0;
 
   template <class... Params, class... Args>
-  void launch(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
-              const Args&... args) {
+  void launch_after(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
+                    const Args&... args) {
     nz::emulator::launch(name, nz::emulator::line_of_blocks(name, blocks, threads),
                          {.threads = 0, .order = ++launches}, kernel, args...);
   }
@@ -43,7 +43,7 @@ TEST(StepParts, AreAddedUpWhateverTheirNumber) {
 }
 
 TEST(StepParts, AreThoseOfBlocksAndCutRows) {
-  constexpr std::int64_t full = nz::gpu::parts_per_block;
+  constexpr std::int64_t full = nz::gpu::most_at_once;
   const nz::fused_step<double> step{.measure = {{nz::measured::product}}};
   double to = 0;
   const nz::gpu::step_parts few(nz::emulator_device(), full - 3, 3), many(nz::emulator_device(), full - 3, 4);

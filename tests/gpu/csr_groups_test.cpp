@@ -4,7 +4,8 @@
 
 #include "tests/gpu/exact_rows.hpp"
 
-// How many lanes csr_groups gives a row, and where it cuts rows. What it does on all kinds of matrices, tests/plan/kernels_test.cpp knows.
+// How many lanes csr_groups gives a row, and where it cuts rows. What it does on all kinds of matrices,
+// tests/plan/kernels_test.cpp knows.
 namespace {
 
 using nz::index;

@@ -16,9 +16,9 @@
 #include "tests/battery/battery.hpp"
 #include "tests/gpu/card.hpp"
 
-// Rows that csr_groups and sell_slices cut into parts of 256 and 512: the last warp to have summed one finishes the
-// row, and which that is must not show. The emulator takes blocks and warps in another order at every launch;
-// a card does so by itself.
+// Rows that csr_groups and sell_slices cut into parts of 256 and 512: the last warp to have summed one
+// finishes the row, and which that is must not show. The emulator takes blocks and warps in another order at
+// every launch; a card does so by itself.
 namespace {
 
 using nz::device_kind;
@@ -48,7 +48,8 @@ template <class A> nz::csr<A> with_cut_rows() {
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<index>(i % 7);
   for (std::size_t i = 5; i < lengths.size(); i += 32) lengths[i] = static_cast<index>(513 + i);
   std::size_t at = 700;
-  for (const index length : {256, 257, 512, 513, 1024, 1025, 20'000, 300'000, 511, 65}) lengths[at += 2] = length;
+  for (const index length : {256, 257, 512, 513, 1024, 1025, 20'000, 300'000, 511, 65})
+    lengths[at += 2] = length;
   return rows_of<A>(lengths, 25'000);
 }
 

@@ -71,7 +71,7 @@ ready_matrix<V> make_ready(const csr<V>& a, const cg_options& options, std::int6
     return out;
   }
   if (planning.expected_multiplies <= 0) planning.expected_multiplies = iterations;
-  planning.are_steps = true;
+  planning.are_steps = options.method == cg_method::fused;
   planning.may_borrow = true;
   planning.may_reorder = false;  // a plan that renumbers rows makes a step in two passes
   out.made.emplace(make_plan(a, planning));

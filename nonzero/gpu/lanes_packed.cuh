@@ -102,8 +102,13 @@ __device__ void finish_same_slices(const lanes_pattern& p, const lanes_step<A>* 
 /// Of a plain multiply of four slices at a time, a multiprocessor is to have six blocks: with the registers
 /// that the compiler takes if nothing is said, which is said to it by 1,024 threads, it has four, and in
 /// double takes 5 to 8 % longer (H200).
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int blocks_of_four_slices = 4;  // all that such a card has threads for
+#else
+constexpr int blocks_of_four_slices = 6;
+#endif
 template <int Slices, class V, class Epilogue>
-inline constexpr bool has_six_blocks = Slices == 4 && std::is_same_v<Epilogue, scale_and_add<V>>;
+inline constexpr bool has_many_blocks = Slices == 4 && std::is_same_v<Epilogue, scale_and_add<V>>;
 
 // A thread per row and a warp per slice of 32 rows, or for several slices that look the same. Steps, which
 // say what columns the lanes have, are read once for a warp; slices of a stencil share them, so that nothing
@@ -114,8 +119,8 @@ inline constexpr bool has_six_blocks = Slices == 4 && std::is_same_v<Epilogue, s
 // Traffic: x, y and 4 bytes per 32 rows (stencils) to 12.5 bytes per entry in double, plus the gather of x.
 // Source: Kreutzer et al. 2014 (SELL-C-sigma); the patterns and the exact encodings are ours.
 template <int Slices, class A, class V, class Offset, class Epilogue>
-__global__ void __launch_bounds__(has_six_blocks<Slices, V, Epilogue> ? threads_per_block : 1024,
-                                  has_six_blocks<Slices, V, Epilogue> ? 6 : 1)
+__global__ void __launch_bounds__(has_many_blocks<Slices, V, Epilogue> ? threads_per_block : 1024,
+                                  has_many_blocks<Slices, V, Epilogue> ? blocks_of_four_slices : 1)
     lanes_packed_kernel(lanes_arrays<A, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                         Epilogue finish) {
   const std::int64_t begin = thread_in_grid() / 32 * Slices, slices = (std::int64_t{a.rows} + 31) / 32;

@@ -64,7 +64,8 @@ template <class V> double device_contest<V>::time(const prepared_matrix<V>& read
   return best;
 }
 
-/// The fastest kernel of CSR that fits the budget; where none does, the one that takes the least.
+/// The fastest kernel of CSR that fits the budget; where none of those that are thought of does, the one that
+/// takes the least of all.
 template <class V> void device_contest<V>::choose_base() {
   std::string_view chosen;
   double seconds = 0, bytes = 0;
@@ -86,10 +87,23 @@ template <class V> void device_contest<V>::choose_base() {
     seconds = *out.seconds;
     bytes = takes;
   }
+  if (bytes > terms_.memory_budget) {
+    auto ready = find_kernel(smallest_csr_kernel, a_->where()->kind()).prepare(a_);
+    const auto takes = static_cast<double>(ready->storage().bytes);
+    if (takes < bytes) {
+      chosen = smallest_csr_kernel;
+      base_ = std::move(ready);
+      seconds = time(*base_);
+      bytes = takes;
+    }
+  }
   this->set_base(chosen, seconds, bytes);
   std::erase_if(other_csr_, [&](const plan_candidate& c) { return c.kernel == chosen; });
   for (plan_candidate& c : other_csr_)
-    if (c.verdict.empty()) c.verdict = fmt::format("slower than {}", chosen);
+    if (c.verdict.empty())
+      c.verdict = static_cast<double>(*c.predicted_bytes) > terms_.memory_budget
+                      ? "does not fit the memory budget"
+                      : fmt::format("slower than {}", chosen);
 }
 
 template <class V> void device_contest<V>::predict(const kernel_row& kernel) {

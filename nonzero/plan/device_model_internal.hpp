@@ -52,6 +52,8 @@ constexpr double conversion_seconds = 3e-4;
 /// What starting a kernel takes, whatever it does.
 constexpr double launch_seconds = 3e-6;
 
+/// Keeps nothing beside the matrix but what steps need.
+constexpr std::string_view smallest_csr_kernel = "csr_vector";
 /// The kernel of CSR for a matrix that is not worth measuring.
 std::string_view pick_csr_kernel(const device_facts& a);
 /// Why a kernel of CSR need not be timed; empty where it might be the fastest of them.

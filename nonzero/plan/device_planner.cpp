@@ -73,13 +73,12 @@ template <class V> std::string device_planner<V>::find_too_small() const {
 }
 
 template <class V> plan<V> device_planner<V>::keep_csr(std::string reason) {
-  constexpr std::string_view smallest = "csr_vector";  // of those for CSR
   const std::string_view kernel = pick_csr_kernel(find_row_facts());
   auto ready = prepare(kernel);
   if (this->accept(kernel, *ready, reason)) return this->finish(nullptr, std::move(ready));
-  ready = prepare(smallest);
-  if (this->accept(smallest, *ready, reason)) return this->finish(nullptr, std::move(ready));
-  throw unsupported(fmt::format("{} takes {}: more than the memory budget", smallest,
+  ready = prepare(smallest_csr_kernel);
+  if (this->accept(smallest_csr_kernel, *ready, reason)) return this->finish(nullptr, std::move(ready));
+  throw unsupported(fmt::format("{} takes {}: more than the memory budget", smallest_csr_kernel,
                                 format_bytes(ready->storage().bytes)));
 }
 
@@ -102,6 +101,7 @@ template <class V> plan<V> device_planner<V>::make_measured() {
   report_.waiting_seconds = held.waiting_seconds();
   auto outcome = held.run();
   this->report_on(held);
+  report_.are_steps = options_.are_steps;
   report_.csr_seconds = held.base_seconds();
   report_.chosen_seconds = outcome.ready ? outcome.seconds : held.base_seconds();
   report_.reason =

@@ -39,8 +39,10 @@ std::string matrix_line(const plan_report& r) {
   return out;
 }
 
+const char* name_of_call(const plan_report& r) { return r.are_steps ? "step" : "multiply"; }
+
 std::string csr_line(const plan_report& r) {
-  std::string out = fmt::format("{} a multiply by {}, {}", time_text(r.csr_seconds), r.base_kernel,
+  std::string out = fmt::format("{} a {} by {}, {}", time_text(r.csr_seconds), name_of_call(r), r.base_kernel,
                                 format_bytes(r.csr_bytes));
   if (r.waiting_seconds > 0)
     out += fmt::format("; {:.0f} % of that time neither its bytes nor its {} explain",
@@ -50,7 +52,8 @@ std::string csr_line(const plan_report& r) {
 }
 
 std::string plan_line(const plan_report& r) {
-  std::string out = r.chosen_seconds > 0 ? time_text(r.chosen_seconds) + " a multiply, " : "";
+  std::string out =
+      r.chosen_seconds > 0 ? fmt::format("{} a {}, ", time_text(r.chosen_seconds), name_of_call(r)) : "";
   out += format_bytes(r.bytes);
   if (r.entries > 0)
     out += fmt::format(", {:.3g} bytes per entry",

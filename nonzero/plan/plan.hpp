@@ -61,6 +61,7 @@ struct plan_report {
   std::string encodings;    // how the kernel holds the matrix, where it can say
   bool is_reordered = false;
   bool is_remembered = false;  // found in the file of choices; nothing was measured
+  bool are_steps = false;      // "a multiply" below is a fused step
 
   index rows = 0, cols = 0;
   offset entries = 0, longest_row = 0;

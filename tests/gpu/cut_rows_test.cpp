@@ -176,6 +176,19 @@ TYPED_TEST(CutRows, MayBeMorePartsOfAStepThanOneBlockAddsUp) {
   }
 }
 
+// Of more blocks than one adds up the parts of: a last launch does, after one or two that finish rows.
+TYPED_TEST(CutRows, HaveTheSameBitsInStepsOfManyBlocks) {
+  if (TypeParam::kind == device_kind::emulator) GTEST_SKIP() << "it would take the emulator minutes";
+  std::vector<index> lengths(400'000);
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    lengths[i] = i % 10'000 == 3 ? 20'000 : i % 40 == 7 ? 150 : static_cast<index>(i % 9);
+  const auto a = rows_of<typename TypeParam::A>(lengths, 25'000);
+  for (const char* kernel : {"csr_scalar", "csr_merge", "csr_groups", "sell_slices", "hubs_slices"}) {
+    SCOPED_TRACE(kernel);
+    check_steps<TypeParam>(kernel, a, 20);
+  }
+}
+
 /// The emulator gives each launch the next number.
 std::uint64_t launches_so_far() {
   return static_cast<nz::emulated_gpu&>(*nz::emulator_device()).next_order();

@@ -60,6 +60,11 @@ TEST(LanesPacked, MultipliesDoubles) { check_all<double>(device_kind::emulator);
 using LanesPackedOnCard = OnCard;
 TEST_F(LanesPackedOnCard, MultipliesFloats) { check_all<float>(device_kind::cuda); }
 TEST_F(LanesPackedOnCard, MultipliesDoubles) { check_all<double>(device_kind::cuda); }
+// So large that a warp of a card takes four slices.
+TEST_F(LanesPackedOnCard, MultipliesFourSlicesAtOnce) {
+  check(device_kind::cuda, nz::generate::poisson_2d<float>(1100, 1200));
+  check(device_kind::cuda, nz::generate::poisson_2d<double>(1100, 1200));
+}
 
 TEST(LanesPacked, HoldsAStencilInAlmostNothing) {
   const auto a = nz::generate::poisson_2d<double>(128, 100);

@@ -176,12 +176,31 @@ TYPED_TEST(DevicePlan, OfAMatrixWithAGiantRowDoesNotLeaveItToOneGroupOfLanes) {
   }
 }
 
-TYPED_TEST(DevicePlan, ForStepsTimesSteps) {
-  const auto made =
-      nz::make_plan(this->a_, {.on = this->on_, .expected_multiplies = 100'000, .are_steps = true});
-  EXPECT_FALSE(made.report().candidates.empty());
-  EXPECT_GT(made.report().chosen_seconds, 0);
-  expect_right(made, this->a_);
+TYPED_TEST(DevicePlan, KeepsToABudgetThatOnlyOneKernelFits) {
+  using V = TypeParam;
+  const auto placed = nz::place_csr(nz::generate::from_spec<V>("uniform:2000:200"), this->on_);
+  const auto bytes_of = [&](const char* kernel) {
+    return nz::find_kernel(kernel, nz::device_kind::emulator).prepare(placed)->storage().bytes;
+  };
+  const auto smallest = static_cast<double>(bytes_of("csr_vector"));
+  ASSERT_GT(bytes_of("csr_merge"), bytes_of("csr_vector"));
+  for (const std::int64_t multiplies : {1, 1'000'000}) {
+    const auto made = nz::make_plan(placed, {.expected_multiplies = multiplies, .memory_budget = smallest});
+    EXPECT_LE(static_cast<double>(made.report().bytes), smallest);
+  }
+}
+
+TYPED_TEST(DevicePlan, MayBeForStepsOfAnyShape) {
+  using V = TypeParam;
+  auto wide = this->a_;
+  wide.cols += 100;
+  auto tall = nz::transpose(wide);
+  for (const nz::csr<V>& a : {wide, tall, nz::csr<V>{}}) {
+    const auto made = nz::make_plan(a, {.on = this->on_, .expected_multiplies = 100'000, .are_steps = true});
+    const bool says_so = nz::explain(made.report()).find(" a step, ") != std::string::npos;
+    EXPECT_EQ(says_so, a.rows > 0);
+    expect_right(made, a);
+  }
 }
 
 TYPED_TEST(DevicePlan, OfAFewShortRowsNeedsNoList) {
@@ -233,7 +252,10 @@ TYPED_TEST(DevicePlan, RemembersItsChoices) {
   EXPECT_TRUE(second.report().is_remembered);
   EXPECT_EQ(second.kernel(), first.kernel());
   expect_right(second, this->a_);
-  // The CPU's choice is another one, and another matrix is not taken for this one.
+  // The choice for steps is another one, as is the CPU's, and another matrix is not taken for this one.
+  nz::plan_options for_steps = options;
+  for_steps.are_steps = true;
+  EXPECT_FALSE(nz::make_plan(this->a_, for_steps).report().is_remembered);
   EXPECT_FALSE(nz::make_plan(this->a_, {.remembered = file.string()}).report().is_remembered);
   auto other = this->a_;
   for (V& value : other.val) value += 1;

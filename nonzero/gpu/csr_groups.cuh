@@ -41,11 +41,12 @@ template <class A, class Offset, class V = A> struct placed_csr_in_groups : plac
 // A few lanes share each short row, as in csr_vector, but each has several entries under way at once; a long
 // row has a warp, or several: one for each part of 256, and the last of them to be done finishes the row.
 // Blocks for those come first, as they take the longest.
-// Good: what a card's cache holds, whatever the lengths of its rows, in one launch; long rows. Bad: short
+// Good: what a card's cache holds, whatever the lengths of its rows, in one launch; long rows.  Bad: short
 // rows that come from memory (csr_scalar and the formats by slices start fewer threads for them, csr_merge
-// has a thread for a few entries of any row). Traffic: 12 bytes per nonzero in double, 4 where all values are
-// the same, plus the gather of x, and 12 to 28 bytes for each part, and 16 for each cut row. Source: Bell &
-// Garland 2008, §4.2, for several lanes or a warp per row; the list of parts is ours.
+// has a thread for a few entries of any row).
+// Traffic: 12 bytes per nonzero in double, 4 where all values are the same, plus the gather of x, and 12 to
+// 28 bytes for each part, and 16 for each cut row.
+// Source: Bell & Garland 2008, §4.2, for several lanes or a warp per row; the list of parts is ours.
 template <int Lanes, bool HasLongRows, class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_per_block)
     csr_groups_kernel(index rows, offset longest_short, parts_of_rows<V, Offset> parts,

@@ -99,9 +99,9 @@ __device__ void finish_same_slices(const lanes_pattern& p, const lanes_step<A>* 
   for (int s = 0; s < Slices; ++s) finish_place(std::int64_t{first} + s * 32 + lane, sum[s]);
 }
 
-/// Of a plain multiply of four slices at a time, a multiprocessor is to have six blocks: with the registers
-/// that the compiler takes if nothing is said, which is said to it by 1,024 threads, it has four, and in
-/// double takes 5 to 8 % longer (H200).
+/// Of a plain multiply of four slices at a time a multiprocessor has room for six blocks: with four, as the
+/// compiler has it by itself, it takes 5 to 8 % longer in double (H200). Other kernels keep the compiler's
+/// choice, which bounds of 1,024 threads and one block leave it.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int blocks_of_four_slices = 4;  // all that such a card has threads for
 #else

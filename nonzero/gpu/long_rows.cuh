@@ -9,8 +9,8 @@
 #include <nonzero/gpu/threads.cuh>
 
 // Rows that are too long for a lane, or for a few, are listed once, in parts of a length that a warp is soon
-// done with. How they are cut depends on the matrix, and on how many threads the card has. Rows of several parts are finished by the last
-// warp that has one, always in the same order.
+// done with. How they are cut depends on the matrix, and on how many threads the card has. Rows of several
+// parts are finished by the last warp that has one, always in the same order.
 namespace nz::gpu {
 
 /// What rows are cut, and how: those of more than longest_short entries, into parts of longest_part at most.

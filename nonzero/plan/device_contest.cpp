@@ -102,7 +102,7 @@ template <class V> void device_contest<V>::choose_base() {
   for (plan_candidate& c : other_csr_)
     if (c.verdict.empty())
       c.verdict = static_cast<double>(*c.predicted_bytes) > terms_.memory_budget
-                      ? "does not fit the memory budget"
+                      ? "would not fit the memory budget"
                       : fmt::format("slower than {}", chosen);
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 
 #include <nonzero/gpu/long_rows.cuh>
 
@@ -82,33 +81,17 @@ struct csr_groups_launch {
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const placed_csr_in_groups<A, Offset, V>& a, const V* x, V* y,
                        Epilogue finish) {
-    with_lanes(a, [&](auto lanes, auto has_long_rows) {
-      queue.launch("csr_groups", blocks(queue, a), threads_per_block,
-                   csr_groups_kernel<lanes.value, has_long_rows.value, A, V, Offset, Epilogue>, a.rows,
+    const auto launch = [&](auto kernel) {
+      queue.launch("csr_groups", blocks(queue, a), threads_per_block, kernel, a.rows,
                    cut_for(a.lanes).longest_short, a.parts.for_multiply(), a.row_begin.data(), a.col.data(),
                    a.values(), x, y, finish);
-    });
-  }
-
- private:
-  /// Calls body with the number of lanes, and whether rows are long, as compile-time constants.
-  template <class Placed, class Body> static void with_lanes(const Placed& a, Body body) {
-    const auto with = [&](auto lanes) {
-      if (a.parts.size() == 0)
-        body(lanes, std::false_type{});
-      else
-        body(lanes, std::true_type{});
     };
-    switch (a.lanes) {
-      case 2:
-        return with(std::integral_constant<int, 2>{});
-      case 4:
-        return with(std::integral_constant<int, 4>{});
-      case 8:
-        return with(std::integral_constant<int, 8>{});
-      default:
-        return with(std::integral_constant<int, 32>{});
-    }
+    with_one_of<2, 4, 8, 32>(a.lanes, [&](auto lanes) {
+      if (a.parts.size() == 0)
+        launch(csr_groups_kernel<lanes.value, false, A, V, Offset, Epilogue>);
+      else
+        launch(csr_groups_kernel<lanes.value, true, A, V, Offset, Epilogue>);
+    });
   }
 };
 

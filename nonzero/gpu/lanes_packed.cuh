@@ -100,8 +100,8 @@ __device__ void finish_same_slices(const lanes_pattern& p, const lanes_step<A>* 
 }
 
 /// Of a plain multiply of four slices at a time a multiprocessor has room for six blocks: with four, as the
-/// compiler has it by itself, it takes 5 to 8 % longer in double (H200). Other kernels keep the compiler's
-/// choice, which bounds of 1,024 threads and one block leave it.
+/// compiler has it by itself, a prototype took 5 to 8 % longer in double (H200). Other kernels keep the
+/// compiler's choice, which bounds of 1,024 threads and one block leave it.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int blocks_of_four_slices = 4;  // all that such a card has threads for
 #else

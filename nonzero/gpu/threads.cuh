@@ -59,20 +59,14 @@ inline int lanes_for(std::int64_t rows, std::int64_t nnz) {
   return lanes;
 }
 
-/// Calls body with the number of lanes as a compile-time constant.
-template <class Body> void with_lanes(int lanes, Body body) {
-  switch (lanes) {
-    case 2:
-      return body(std::integral_constant<int, 2>{});
-    case 4:
-      return body(std::integral_constant<int, 4>{});
-    case 8:
-      return body(std::integral_constant<int, 8>{});
-    case 16:
-      return body(std::integral_constant<int, 16>{});
-    default:
-      return body(std::integral_constant<int, 32>{});
-  }
+/// Calls body with the number, which is one of Choices, as a compile-time constant.
+template <int... Choices, class Body> void with_one_of(int number, Body body) {
+  const auto try_one = [&](auto choice) {
+    if (number == choice.value) body(choice);
+  };
+  (try_one(std::integral_constant<int, Choices>{}), ...);
 }
+/// The same for the lanes of lanes_for.
+template <class Body> void with_lanes(int lanes, Body body) { with_one_of<2, 4, 8, 16, 32>(lanes, body); }
 
 }  // namespace nz::gpu

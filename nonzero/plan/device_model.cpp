@@ -107,8 +107,7 @@ double predict_conversion(const kernel_row& kernel, const device_forecast& seen,
 }
 
 std::string_view pick_csr_kernel(const device_facts& a) {
-  constexpr double small = 1 << 20;  // bytes
-  if (a.csr_bytes < small)
+  if (a.csr_bytes < static_cast<double>(fewest_bytes))
     return static_cast<double>(a.row.longest) <= lanes_of_warp ? "csr_vector" : "csr_groups";
   if (is_near(a) || has_long_rows(a)) return "csr_groups";
   const bool is_even = static_cast<double>(a.row.longest) <= 4 * short_row;

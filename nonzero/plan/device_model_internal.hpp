@@ -52,6 +52,8 @@ constexpr double conversion_seconds = 3e-4;
 /// What starting a kernel takes, whatever it does.
 constexpr double launch_seconds = 3e-6;
 
+/// Bytes of CSR below which what suits is known without measuring.
+constexpr std::uint64_t fewest_bytes = 1 << 20;
 /// Keeps nothing beside the matrix but what steps need.
 constexpr std::string_view smallest_csr_kernel = "csr_vector";
 /// The kernel of CSR for a matrix that is not worth measuring.

@@ -10,8 +10,6 @@
 namespace nz {
 namespace {
 
-/// Below it, what suits is known without measuring.
-constexpr std::uint64_t fewest_bytes = 1 << 20;
 /// Times CSR's bytes, and for what a kernel keeps beside a small matrix.
 constexpr double default_budget = 1.1, default_bytes = 64 << 10;
 constexpr int most_conversions = 2;

@@ -61,7 +61,7 @@ check-headers: dependencies ## every header compiles alone, those of GPU kernels
 	@$(call build,release,--target all_verify_interface_header_sets)
 	@git ls-files '*_internal.hpp' 'cli/*.hpp' 'tests/*.hpp' 'fuzz/*.hpp' 'bench/*.hpp' | \
 	  xargs -r -P$(JOBS) -n1 g++ -std=c++20 -w -fsyntax-only -I. -x c++
-	@printf '%s\n' nonzero/gpu/*.cuh | \
+	@printf '%s\n' nonzero/gpu/*.cuh nonzero/gpu/kernels/*.cuh nonzero/gpu/convert/*.cuh | \
 	  xargs -P$(JOBS) -n1 g++ -std=c++20 -w -fsyntax-only -I. -include nonzero/gpu/emulator/language_internal.hpp -x c++
 
 check-tidy: dependencies-checks ## clang-tidy finds nothing in the folders of TIDY (nonzero cli tests)

@@ -20,7 +20,7 @@ CASES = {
 }
 METHODS = {
     "cpu": {"fused": [], "packed_slices": ["--kernel", "packed_slices"], "ell+blas": ["--method", "ell+blas"]},
-    "cuda": {"fused": [], "lanes_packed": ["--kernel", "lanes_packed"], "ell+blas": ["--method", "ell+blas"],
+    "cuda": {"fused": [], "warp_packed_slices": ["--kernel", "warp_packed_slices"], "ell+blas": ["--method", "ell+blas"],
              "cusparse": ["--method", "cusparse"]},
     "emulator": {"fused": [], "ell+blas": ["--method", "ell+blas"]},
 }

@@ -8,9 +8,9 @@
 
 #include <nonzero/io/output_file.hpp>
 
-#include "bench_contest.hpp"
 #include "bench_peers.hpp"
 #include "bench_report.hpp"
+#include "bench_run.hpp"
 #include "bench_suite.hpp"
 #include "bench_summary.hpp"
 #include "checking.hpp"
@@ -131,18 +131,18 @@ bench_matrix bench_one(const std::string& name, const entrants& who, const bench
   out.csr_bytes = out.compulsory_bytes - (static_cast<std::uint64_t>(a.rows) + a.cols) * sizeof(V);
   progress_bar bar("timing " + name);
   const trials_of_matrix<V> against = make_trials(a, 2);
-  contestants<V> all;
-  if (who.with_plan) all.push_back(std::make_unique<kernel_contestant<V>>(nullptr, a, against, setting));
+  entries<V> all;
+  if (who.with_plan) all.push_back(std::make_unique<kernel_entry<V>>(nullptr, a, against, setting));
   for (const kernel_row* kernel : who.kernels)
-    all.push_back(std::make_unique<kernel_contestant<V>>(kernel, a, against, setting));
+    all.push_back(std::make_unique<kernel_entry<V>>(kernel, a, against, setting));
   std::optional<peer_matrix<V>> given;
   if (who.peers) {
     out.note = memory_note(name, a, who, setting);
     given.emplace(a, against.x);
     for (const peer_row* peer : who.peers->chosen)  // the first trial's product is A x
-      all.push_back(std::make_unique<peer_contestant<V>>(*peer, *who.peers, *given, against.trials[0].exact));
+      all.push_back(std::make_unique<peer_entry<V>>(*peer, *who.peers, *given, against.trials[0].exact));
   }
-  out.results = hold_contest<V>(all, setting, [&](double part) { bar.show(part); });
+  out.results = run_bench<V>(all, setting, [&](double part) { bar.show(part); });
   return out;
 }
 

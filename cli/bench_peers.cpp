@@ -95,15 +95,15 @@ peer_matrix<V>::peer_matrix(const csr<V>& a, std::span<const V> x) : memory_(fil
 }
 
 template <class V>
-peer_contestant<V>::peer_contestant(const peer_row& peer, const peer_options& options,
-                                    const peer_matrix<V>& matrix, const reference::exact_product& exact)
-    : contestant<V>({{}, std::string(peer.name), std::string(peer.format), true}),
+peer_entry<V>::peer_entry(const peer_row& peer, const peer_options& options, const peer_matrix<V>& matrix,
+                          const reference::exact_product& exact)
+    : entry<V>({{}, std::string(peer.name), std::string(peer.format), true}),
       peer_(peer),
       options_(options),
       matrix_(matrix),
       exact_(exact) {}
 
-template <class V> void peer_contestant<V>::prepare() {
+template <class V> void peer_entry<V>::prepare() {
   try {
     start();
     if (!this->result.is_refused()) check();
@@ -115,7 +115,7 @@ template <class V> void peer_contestant<V>::prepare() {
   if (!this->result.is_right()) process_.reset();
 }
 
-template <class V> void peer_contestant<V>::start() {
+template <class V> void peer_entry<V>::start() {
   const fs::path program = options_.folder / peer_.program;
   std::error_code nothing_there;
   if (!fs::exists(program, nothing_there)) {
@@ -139,7 +139,7 @@ template <class V> void peer_contestant<V>::start() {
   this->result.version = shown(rest);
 }
 
-template <class V> void peer_contestant<V>::check() {
+template <class V> void peer_entry<V>::check() {
   shared_memory memory(exact_.y.size() * sizeof(V));
   std::vector<V> y(exact_.y.size(), std::numeric_limits<V>::quiet_NaN());  // not written is wrong
   if (!y.empty()) std::memcpy(memory.data(), y.data(), memory.size());
@@ -149,7 +149,7 @@ template <class V> void peer_contestant<V>::check() {
   this->result.error = reference::largest_error<V>(exact_, y);
 }
 
-template <class V> double peer_contestant<V>::run(int calls, bool) {  // always gets warm by itself
+template <class V> double peer_entry<V>::run(int calls, bool) {  // always gets warm by itself
   const auto start = std::chrono::steady_clock::now();
   const std::string answer = ask(fmt::format("time {}", calls));
   const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -162,7 +162,7 @@ template <class V> double peer_contestant<V>::run(int calls, bool) {  // always 
 
 template class peer_matrix<float>;
 template class peer_matrix<double>;
-template class peer_contestant<float>;
-template class peer_contestant<double>;
+template class peer_entry<float>;
+template class peer_entry<double>;
 
 }  // namespace nz::cli

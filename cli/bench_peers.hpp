@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench_contest.hpp"
+#include "bench_run.hpp"
 #include "peer_process.hpp"
 
 // Other libraries' multiplies on the CPU. None is linked: each is a program of its own (bench/peers/), which
@@ -43,11 +43,11 @@ template <class V> class peer_matrix {
   shared_memory memory_;
 };
 
-template <class V> class peer_contestant final : public contestant<V> {
+template <class V> class peer_entry final : public entry<V> {
  public:
   /// `exact` is A x.
-  peer_contestant(const peer_row& peer, const peer_options& options, const peer_matrix<V>& matrix,
-                  const reference::exact_product& exact);
+  peer_entry(const peer_row& peer, const peer_options& options, const peer_matrix<V>& matrix,
+             const reference::exact_product& exact);
   void prepare() override;
   double run(int calls, bool warm_up) override;
   void release() override { process_.reset(); }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nonzero/core/grid_steps.hpp>
+#include <nonzero/kernel/grid_steps.hpp>
 
 namespace nz::cli {
 

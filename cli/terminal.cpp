@@ -50,11 +50,11 @@ std::string green(std::string_view text) { return in_style("32", text); }
 std::string yellow(std::string_view text) { return in_style("33", text); }
 
 std::string bar_of(double part, int width, std::string_view empty) {
-  constexpr std::string_view pieces[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  constexpr std::string_view segments[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const int eighths = static_cast<int>(std::lround(part * width * 8));
   std::string out;
   for (int i = 0; i < eighths / 8; ++i) out += "█";
-  out += pieces[eighths % 8];
+  out += segments[eighths % 8];
   for (int used = (eighths + 7) / 8; used < width; ++used) out += empty;
   return out;
 }

@@ -16,9 +16,9 @@
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/formats/binned.hpp>
 #include <nonzero/formats/hubs.hpp>
-#include <nonzero/formats/lanes.hpp>
 #include <nonzero/formats/packed.hpp>
 #include <nonzero/formats/sbsr.hpp>
+#include <nonzero/formats/warp_packed.hpp>
 #include <nonzero/reference/exact.hpp>
 
 namespace {
@@ -214,7 +214,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const csr<double> a = from.follow();
   validate(a);
   require_back(to_packed(a), packed_footprint(a), a);
-  require_back(to_lanes(a, {std::numeric_limits<double>::infinity()}), lanes_footprint(a), a);
+  require_back(to_warp_packed(a, {std::numeric_limits<double>::infinity()}), warp_packed_footprint(a), a);
   require_back(to_binned(a), binned_footprint(a), by_blocks(a, nz::binned<double>::most_block_cols));
   const csr<double> sorted = by_blocks(a, 1);
   require_back(to_hubs(sorted, {}, {std::numeric_limits<double>::infinity()}), hubs_footprint(sorted),

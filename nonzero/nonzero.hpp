@@ -13,7 +13,6 @@
 #include <nonzero/formats/bsr.hpp>
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/csr.hpp>
-#include <nonzero/formats/device_csr.hpp>
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
@@ -26,5 +25,6 @@
 #include <nonzero/io/matrix_market.hpp>
 #include <nonzero/io/npz.hpp>
 #include <nonzero/io/read.hpp>
+#include <nonzero/kernel/device_csr.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/plan/plan.hpp>

@@ -7,8 +7,8 @@
 namespace nz {
 namespace {
 
-/// States lie in a ring of twice the iterations between two looks, so that those of one look are in one piece
-/// and the last of the look before is still there.
+/// States lie in a ring of twice the iterations between two looks, so that those of one look are in one
+/// segment and the last of the look before is still there.
 template <class V> class fused_cg final : public cg_loop {
  public:
   fused_cg(cg_system<V>& of, int most)

@@ -4,9 +4,9 @@
 #include <memory>
 #include <span>
 
-#include <nonzero/core/gradient_kernels.hpp>
 #include <nonzero/core/vector.hpp>
-#include <nonzero/formats/prepared_matrix.hpp>
+#include <nonzero/kernel/gradient_kernels.hpp>
+#include <nonzero/kernel/prepared_matrix.hpp>
 
 namespace nz {
 

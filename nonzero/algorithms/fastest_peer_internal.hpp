@@ -4,7 +4,7 @@
 #include <string>
 
 #include <nonzero/formats/csr.hpp>
-#include <nonzero/formats/prepared_matrix.hpp>
+#include <nonzero/kernel/prepared_matrix.hpp>
 
 namespace nz {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <nonzero/core/device.hpp>
-#include <nonzero/core/grid_steps.hpp>
 #include <nonzero/formats/csr.hpp>
+#include <nonzero/kernel/grid_steps.hpp>
 
 // The heat equation q_t = c * (q_xx + …) on (0, 1)^d by explicit Euler steps, after O. Meister, Solving the
 // heat equation with CUDA (TU München, 2013).

@@ -38,7 +38,7 @@ template <class V> std::vector<bool> find_hubs(const csr<V>& links) {
 }
 
 template <class V> array<index> order_by_work(const csr<V>& links) {
-  constexpr std::size_t longest = hubs<V>::most_strand_entries, side = longest + 1;
+  constexpr std::size_t longest = hubs<V>::most_virtual_row_entries, side = longest + 1;
   struct counts {
     std::size_t from_hubs = 0, from_others = 0;
   };

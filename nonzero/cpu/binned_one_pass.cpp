@@ -98,10 +98,10 @@ constexpr double blocks_per_entry = 2.5;  // at most so many blocks for each ent
 constexpr double few_blocks = 4;          // so many are never too many
 
 /// Neighbours in one bin, as far as they fit. Long rows stay by themselves.
-chunking cut_rows(std::span<const offset> row_begin) {
+chunking split_rows(std::span<const offset> row_begin) {
   chunking parts = cut_into_chunks(row_begin, part_of_bin);
   chunking out;
-  out.pieces = std::move(parts.pieces);
+  out.segments = std::move(parts.segments);
   for (index c = 0; c < parts.chunks(); ++c) {
     const index end = parts.first_row[c + 1], bins = out.chunks();
     const offset cost = parts.cost_before[c + 1];
@@ -148,7 +148,7 @@ binned_cut cut_into_bins(const chunking& cut, std::span<const offset> row_begin,
 template <class A, class V> class binned_one_pass final : public chunked_matrix<V> {
  public:
   binned_one_pass(const csr<A>& a, const chunking& cut, binned<A> bins, std::string_view simd)
-      : chunked_matrix<V>(a.rows, a.cols, with_pieces_apart(cut, bins, a)),
+      : chunked_matrix<V>(a.rows, a.cols, with_segments_apart(cut, bins, a)),
         full_(compiled_functions<one_pass_functions<A, V>>::find(simd)),
         single_(compiled_functions<one_pass_functions<float, V>>::find(simd)),
         long_rows_(compiled_functions<csr_functions<A, V>>::find(simd)),
@@ -192,9 +192,9 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
       full_.add_products(col, row, a_.val.data() + from, entries, x, sums, ahead);
   }
 
-  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
-    return long_rows_.find_sum(a_.long_rows.col.data() + piece.begin, a_.long_rows.val.data() + piece.begin,
-                               piece.end - piece.begin, x);
+  V find_segment_sum(const chunking::segment& segment, const V* x) const override {
+    return long_rows_.find_sum(a_.long_rows.col.data() + segment.begin,
+                               a_.long_rows.val.data() + segment.begin, segment.end - segment.begin, x);
   }
 
   one_pass_functions<A, V> full_;
@@ -207,7 +207,7 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
 
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_binned_one_pass(const csr<A>& a, const prepare_options& options) {
-  const chunking cut = cut_rows(a.row_begin);
+  const chunking cut = split_rows(a.row_begin);
   auto bins = to_binned(a, cut_into_bins(cut, a.row_begin, a.cols), run_in_team);
   return std::make_unique<binned_one_pass<A, V>>(a, cut, std::move(bins), options.simd);
 }

@@ -122,8 +122,8 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
         single_(compiled_functions<binned_functions<float, V>>::find(simd)),
         long_rows_(compiled_functions<csr_functions<A, V>>::find(simd)),
         a_(to_binned(a, cut_into_bins(cut, a.nnz(), a.cols), run_in_team)),
-        cut_(with_pieces_apart(cut, a_, a)),
-        piece_sums_(cut_.pieces.size()) {
+        cut_(with_segments_apart(cut, a_, a)),
+        segment_sums_(cut_.segments.size()) {
     offset longest = 0;
     for (index p = 0; p < a_.panels(); ++p) longest = std::max(longest, panel_begin(p + 1) - panel_begin(p));
     products_.resize(static_cast<std::size_t>(longest));
@@ -134,7 +134,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     return out;
   }
   /// The products are written and read. (That x is read once for each panel does not count: it grows
-  /// otherwise than a matrix does, and is read in pieces from the last cache.)
+  /// otherwise than a matrix does, and is read in segments from the last cache.)
   std::uint64_t traffic() const override {
     return prepared_matrix<V>::traffic() +
            2 * static_cast<std::uint64_t>(a_.segment_begin.back()) * sizeof(V);
@@ -171,12 +171,13 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
 
   /// for_bin(bin, first row, sums) on several threads at once.
   template <class ForBin> void run_bins(const V* x, ForBin for_bin) const {
-#  pragma omp parallel if (cut_.cost_before.back() +                                      \
-                               static_cast <offset>(cut_.pieces.size()) * piece_length >= \
+#  pragma omp parallel if (cut_.cost_before.back() +                                          \
+                               static_cast <offset>(cut_.segments.size()) * segment_length >= \
                            least_parallel_cost)
     {
-      const share pieces = equal_share(static_cast<offset>(cut_.pieces.size()));
-      for (offset p = pieces.begin; p < pieces.end; ++p) piece_sums_[p] = find_piece_sum(cut_.pieces[p], x);
+      const share segments = equal_range(static_cast<offset>(cut_.segments.size()));
+      for (offset p = segments.begin; p < segments.end; ++p)
+        segment_sums_[p] = find_segment_sum(cut_.segments[p], x);
       for (index panel = 0; panel < a_.panels(); ++panel) {
         multiply_panel(panel, x);
 #  pragma omp barrier
@@ -186,9 +187,9 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     }
   }
 
-  V find_piece_sum(const chunking::piece& piece, const V* x) const {
-    return long_rows_.find_sum(a_.long_rows.col.data() + piece.begin, a_.long_rows.val.data() + piece.begin,
-                               piece.end - piece.begin, x);
+  V find_segment_sum(const chunking::segment& segment, const V* x) const {
+    return long_rows_.find_sum(a_.long_rows.col.data() + segment.begin,
+                               a_.long_rows.val.data() + segment.begin, segment.end - segment.begin, x);
   }
 
   /// This thread's part of the products.
@@ -196,7 +197,8 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     const offset first = offset{a_.panel_bin[panel]} * a_.blocks(),
                  bins = a_.panel_bin[panel + 1] - a_.panel_bin[panel];
     const offset count = bins * a_.blocks();
-    const share mine = cost_share({a_.segment_begin.data() + first, static_cast<std::size_t>(count) + 1});
+    const share mine =
+        equal_cost_range({a_.segment_begin.data() + first, static_cast<std::size_t>(count) + 1});
     for (offset s = mine.begin; s < mine.end; ++s) {
       const offset from = a_.segment_begin[first + s], entries = a_.segment_begin[first + s + 1] - from;
       if (entries > 0)
@@ -218,7 +220,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   template <class ForBin> void add_panel(index panel, ForBin& for_bin) const {
     const index first = a_.panel_bin[panel], last = a_.panel_bin[panel + 1];
     const share mine =
-        cost_share({cut_.cost_before.data() + first, static_cast<std::size_t>(last - first) + 1});
+        equal_cost_range({cut_.cost_before.data() + first, static_cast<std::size_t>(last - first) + 1});
     for (index bin = first + static_cast<index>(mine.begin); bin < first + mine.end; ++bin) {
       alignas(64) V sums[most_bin_rows];
       const index rows = a_.bin_row[bin + 1] - a_.bin_row[bin];
@@ -226,7 +228,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
       const offset begin = bin_begin(bin);
       full_.add(a_.row.data() + begin, products_.data() + (begin - panel_begin(panel)),
                 bin_begin(bin + 1) - begin, sums);
-      if (cut_.is_long_row(bin)) sums[0] = sum_of_pieces<V>(cut_, piece_sums_, a_.bin_row[bin]);
+      if (cut_.is_long_row(bin)) sums[0] = sum_of_segments<V>(cut_, segment_sums_, a_.bin_row[bin]);
       for_bin(bin, a_.bin_row[bin], {sums, static_cast<std::size_t>(rows)});
     }
   }
@@ -236,7 +238,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   csr_functions<A, V> long_rows_;
   binned<A> a_;
   chunking cut_;
-  mutable array<V> products_, piece_sums_;
+  mutable array<V> products_, segment_sums_;
 };
 
 }  // namespace

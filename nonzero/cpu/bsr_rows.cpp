@@ -161,8 +161,8 @@ template <class A, class V> class bsr_rows final : public chunked_matrix<V> {
     for (index i = first; i < last; ++i) sums[i - first] += sum_of_rest(rest[i], rest[i + 1], x);
   }
   /// Long rows are in the rest.
-  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
-    return sum_of_rest(piece.begin, piece.end, x);
+  V find_segment_sum(const chunking::segment& segment, const V* x) const override {
+    return sum_of_rest(segment.begin, segment.end, x);
   }
   V sum_of_rest(offset begin, offset end, const V* x) const {
     return functions_.find_sum(a_.rest.col.data() + begin, a_.rest.val.data() + begin, end - begin, x);
@@ -177,7 +177,7 @@ template <class A, class V> class bsr_rows final : public chunked_matrix<V> {
 void run_as_multiplied(const chunking& cut, index block_size, index block_rows, const auto& body) {
 #  pragma omp parallel
   {
-    const share mine = cost_share(cut.cost_before);
+    const share mine = equal_cost_range(cut.cost_before);
     const auto block_row = [&](offset chunk) {
       return chunk == cut.chunks() ? block_rows : cut.first_row[chunk] / block_size;
     };
@@ -188,10 +188,10 @@ void run_as_multiplied(const chunking& cut, index block_size, index block_rows, 
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> place(bsr<A> a, chunking cut, std::span<const offset> row_begin,
                                           const prepare_options& options) {
-  for (chunking::piece& piece : cut.pieces) {
-    const offset before = row_begin[piece.row] - a.rest.row_begin[piece.row];  // entries in blocks
-    piece.begin -= before;
-    piece.end -= before;
+  for (chunking::segment& segment : cut.segments) {
+    const offset before = row_begin[segment.row] - a.rest.row_begin[segment.row];  // entries in blocks
+    segment.begin -= before;
+    segment.end -= before;
   }
   return std::make_unique<bsr_rows<A, V>>(std::move(a), std::move(cut), options.simd);
 }

@@ -52,8 +52,8 @@ chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& si
     if (!ends_long) low = end_of_blocks(row, low);
     close_chunk(ends_long ? low - 1 : low, false);
     if (ends_long) {
-      for (offset begin = row_begin[low - 1]; begin < row_begin[low]; begin += piece_length)
-        out.pieces.push_back({low - 1, begin, std::min(begin + piece_length, row_begin[low])});
+      for (offset begin = row_begin[low - 1]; begin < row_begin[low]; begin += segment_length)
+        out.segments.push_back({low - 1, begin, std::min(begin + segment_length, row_begin[low])});
       close_chunk(low, true);
     }
     row = low;
@@ -61,10 +61,10 @@ chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& si
   return out;
 }
 
-chunking with_pieces_in_rows(chunking cut, std::span<const offset> row_begin) {
-  for (chunking::piece& piece : cut.pieces) {
-    piece.begin -= row_begin[piece.row];
-    piece.end -= row_begin[piece.row];
+chunking with_segments_in_rows(chunking cut, std::span<const offset> row_begin) {
+  for (chunking::segment& segment : cut.segments) {
+    segment.begin -= row_begin[segment.row];
+    segment.end -= row_begin[segment.row];
   }
   return cut;
 }
@@ -73,7 +73,7 @@ template <class V>
 chunked_matrix<V>::chunked_matrix(index rows, index cols, chunking cut)
     : prepared_matrix<V>(rows, cols, cpu_device()),
       cut_(std::move(cut)),
-      piece_sums_(cut_.pieces.size()),
+      segment_sums_(cut_.segments.size()),
       parts_(static_cast<std::size_t>(cut_.chunks())) {
   for (index c = 0; c < cut_.chunks() && large_sums_.empty(); ++c)
     if (cut_.first_row[c + 1] - cut_.first_row[c] > most_chunk_rows)
@@ -85,33 +85,33 @@ template <class V> index chunked_matrix<V>::chunk_of(index row) const {
                             cut_.first_row.begin() - 1);
 }
 
-/// for_chunk(chunk, first row, rows) on several threads at once, after the pieces of all long rows.
+/// for_chunk(chunk, first row, rows) on several threads at once, after the segments of all long rows.
 template <class V>
 template <class ForChunk>
 void chunked_matrix<V>::run_chunks(const V* x, ForChunk for_chunk) const {
-  const auto pieces = static_cast<offset>(cut_.pieces.size());
-  const auto find_pieces = [&](const share& of) {
-    for (offset p = of.begin; p < of.end; ++p) piece_sums_[p] = find_piece_sum(cut_.pieces[p], x);
+  const auto segments = static_cast<offset>(cut_.segments.size());
+  const auto find_segments = [&](const share& of) {
+    for (offset p = of.begin; p < of.end; ++p) segment_sums_[p] = find_segment_sum(cut_.segments[p], x);
   };
   const auto run = [&](index chunk) {
     for_chunk(chunk, cut_.first_row[chunk], cut_.first_row[chunk + 1] - cut_.first_row[chunk]);
   };
-  if (cut_.cost_before.back() + pieces * piece_length < least_parallel_cost) {
-    find_pieces({0, pieces});
+  if (cut_.cost_before.back() + segments * segment_length < least_parallel_cost) {
+    find_segments({0, segments});
     for (index chunk = 0; chunk < cut_.chunks(); ++chunk) run(chunk);
     return;
   }
 #pragma omp parallel
   {
-    if (pieces > 0) {
-      find_pieces(equal_share(pieces));
+    if (segments > 0) {
+      find_segments(equal_range(segments));
 #pragma omp barrier
     }
     if (!large_sums_.empty()) {
 #pragma omp for schedule(dynamic)
       for (index chunk = 0; chunk < cut_.chunks(); ++chunk) run(chunk);
     } else {
-      const share mine = cost_share(cut_.cost_before);
+      const share mine = equal_cost_range(cut_.cost_before);
       for (auto chunk = static_cast<index>(mine.begin); chunk < mine.end; ++chunk) run(chunk);
     }
   }
@@ -125,19 +125,19 @@ void chunked_matrix<V>::run_sums(const V* x, ForSums for_sums) const {
     alignas(64) V few[most_chunk_rows];
     V* const sums = large_sums_.empty() ? few : large_sums_.data() + first;
     if (cut_.is_long_row(chunk))
-      sums[0] = sum_of_pieces<V>(cut_, piece_sums_, first);
+      sums[0] = sum_of_segments<V>(cut_, segment_sums_, first);
     else
       find_sums(chunk, x, sums);
     for_sums(chunk, first, std::span(sums, static_cast<std::size_t>(rows)));
   });
 }
 
-template <class V> V sum_of_pieces(const chunking& cut, std::span<const V> piece_sums, index row) {
-  const auto first = std::lower_bound(cut.pieces.begin(), cut.pieces.end(), row,
-                                      [](const chunking::piece& p, index r) { return p.row < r; });
+template <class V> V sum_of_segments(const chunking& cut, std::span<const V> segment_sums, index row) {
+  const auto first = std::lower_bound(cut.segments.begin(), cut.segments.end(), row,
+                                      [](const chunking::segment& p, index r) { return p.row < r; });
   V sum = 0;
-  for (auto p = first; p != cut.pieces.end() && p->row == row; ++p)
-    sum += piece_sums[static_cast<std::size_t>(p - cut.pieces.begin())];
+  for (auto p = first; p != cut.segments.end() && p->row == row; ++p)
+    sum += segment_sums[static_cast<std::size_t>(p - cut.segments.begin())];
   return sum;
 }
 
@@ -145,14 +145,14 @@ template <class V> V sum_of_pieces(const chunking& cut, std::span<const V> piece
 template <class V> template <class Then> void chunked_matrix<V>::run_into(const V* x, V* y, Then then) const {
   run_chunks(x, [&](index chunk, index first, index rows) {
     if (cut_.is_long_row(chunk))
-      y[first] = sum_of_pieces<V>(cut_, piece_sums_, first);
+      y[first] = sum_of_segments<V>(cut_, segment_sums_, first);
     else
       find_sums(chunk, x, y + first);
     then(chunk, first, rows);
   });
 }
 
-template <class V> step_sums chunked_matrix<V>::sum_of_parts() const {
+template <class V> step_sums chunked_matrix<V>::sum_of_chunks() const {
   step_sums total;
   for (const step_sums& part : parts_) total += part;
   return total;
@@ -169,7 +169,7 @@ template <class V> void chunked_matrix<V>::run(V alpha, const V* x, V beta, V* y
 template <class V>
 step_sums chunked_matrix<V>::run_fused(const V* x, const chunk_epilogue<V>& epilogue) const {
   run_sums(x, [&](index chunk, index first, std::span<V> sums) { parts_[chunk] = epilogue(first, sums); });
-  return sum_of_parts();
+  return sum_of_chunks();
 }
 
 /// The step of conjugate gradients leaves A x as it is: it is found where it belongs, not copied there.
@@ -181,11 +181,11 @@ void chunked_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, do
   run_into(x, y, [&](index chunk, index first, index rows) {
     parts_[chunk] = {dot(static_cast<std::size_t>(rows), y + first, with + first), 0.0};
   });
-  sums[0] = sum_of_parts().first;
+  sums[0] = sum_of_chunks().first;
 }
 
-template float sum_of_pieces(const chunking&, std::span<const float>, index);
-template double sum_of_pieces(const chunking&, std::span<const double>, index);
+template float sum_of_segments(const chunking&, std::span<const float>, index);
+template double sum_of_segments(const chunking&, std::span<const double>, index);
 template class chunked_matrix<float>;
 template class chunked_matrix<double>;
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <nonzero/core/array.hpp>
-#include <nonzero/formats/prepared_matrix.hpp>
+#include <nonzero/kernel/prepared_matrix.hpp>
 
 namespace nz::cpu {
 
@@ -11,21 +11,21 @@ namespace nz::cpu {
 constexpr index most_chunk_rows = 1024;
 /// A chunk is closed once its entries and four times its rows come to this.
 constexpr offset chunk_cost = offset{4} * most_chunk_rows;
-/// A row of more entries is a chunk of its own, cut into pieces that several threads can share.
+/// A row of more entries is a chunk of its own, cut into segments that several threads can share.
 constexpr offset long_row_from = 2 * chunk_cost;
-constexpr offset piece_length = chunk_cost;
+constexpr offset segment_length = chunk_cost;
 
 /// How rows are cut for the threads. It depends on the matrix alone, never on how many threads there are:
 /// that is what makes the results the same for any number of them.
 struct chunking {
-  struct piece {
+  struct segment {
     index row;
     offset begin, end;  // entries of that row
   };
   array<index> first_row{0};  // chunks+1 long; chunk c holds the rows [first_row[c], first_row[c+1])
   array<offset> cost_before{
-      0};                     // chunks+1 long; entries and rows before the chunk, without those of long rows
-  std::vector<piece> pieces;  // of the long rows, in order
+      0};  // chunks+1 long; entries and rows before the chunk, without those of long rows
+  std::vector<segment> segments;  // of the long rows, in order
 
   index chunks() const { return static_cast<index>(first_row.size()) - 1; }
   /// A chunk with rows and no cost is one long row.
@@ -44,15 +44,15 @@ struct chunk_size {
 /// that is a chunk of its own. Takes time for the chunks, not for the rows.
 chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size = {});
 
-/// The same with the pieces counted from their row's begin, for formats that keep a row's entries apart.
-chunking with_pieces_in_rows(chunking cut, std::span<const offset> row_begin);
+/// The same with the segments counted from their row's begin, for formats that keep a row's entries apart.
+chunking with_segments_in_rows(chunking cut, std::span<const offset> row_begin);
 
-/// The sum of a long row, given those of all pieces: added in order.
-template <class V> V sum_of_pieces(const chunking& cut, std::span<const V> piece_sums, index row);
+/// The sum of a long row, given those of all segments: added in order.
+template <class V> V sum_of_segments(const chunking& cut, std::span<const V> segment_sums, index row);
 
 /// A matrix whose kernel finds the sums of one chunk of rows at a time. Threads have consecutive chunks of
 /// about the same cost, or take one after the other where chunks are so large that they are few; long rows
-/// come first, cut into pieces whose sums are added in order.
+/// come first, cut into segments whose sums are added in order.
 template <class V> class chunked_matrix : public prepared_matrix<V> {
  protected:
   chunked_matrix(index rows, index cols, chunking cut);
@@ -65,7 +65,7 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   /// sums[i] = (A x)[first_row + i] for the rows of a chunk, which is no long row.
   virtual void find_sums(index chunk, const V* x, V* sums) const = 0;
   /// The sum over some entries of a long row.
-  virtual V find_piece_sum(const chunking::piece& piece, const V* x) const = 0;
+  virtual V find_segment_sum(const chunking::segment& segment, const V* x) const = 0;
 
   void run(V alpha, const V* x, V beta, V* y, stream) const final;
   step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const final;
@@ -73,10 +73,10 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const;
   template <class ForSums> void run_sums(const V* x, ForSums for_sums) const;
   template <class Then> void run_into(const V* x, V* y, Then then) const;
-  step_sums sum_of_parts() const;
+  step_sums sum_of_chunks() const;
 
   chunking cut_;
-  mutable array<V> piece_sums_;
+  mutable array<V> segment_sums_;
   mutable array<step_sums> parts_;  // of a fused step's sums: each chunk's
   mutable array<V> large_sums_;     // rows long where chunks have more than most_chunk_rows, else empty
 };

@@ -1,7 +1,7 @@
 // The entries of a row follow each other: each run of them is summed in a register and added to its row's sum
 // once. Chunks begin where rows do, so nothing is shared between threads.
 // Good: matrices of mostly empty rows, which cost nothing here.  Bad: short rows (each run ends in a branch
-// that is hard to foresee); everything else that csr_balanced does with less to read.
+// that is hard to predict_whole); everything else that csr_balanced does with less to read.
 // Traffic: 16 bytes per entry in double, plus the gather of x.
 #include <nonzero/cpu/targets_internal.hpp>
 
@@ -61,13 +61,13 @@ template <class A, class V> class coo_runs final : public chunked_matrix<V> {
     runs_.add_sums(a_.row.data() + begin, a_.col.data() + begin, a_.val.data() + begin,
                    chunk_begin_[chunk + 1] - begin, first, x, sums);
   }
-  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
-    return rows_.find_sum(a_.col.data() + piece.begin, a_.val.data() + piece.begin, piece.end - piece.begin,
-                          x);
+  V find_segment_sum(const chunking::segment& segment, const V* x) const override {
+    return rows_.find_sum(a_.col.data() + segment.begin, a_.val.data() + segment.begin,
+                          segment.end - segment.begin, x);
   }
 
   coo_functions<A, V> runs_;
-  csr_functions<A, V> rows_;  // for the pieces of long rows
+  csr_functions<A, V> rows_;  // for the segments of long rows
   coo<A> a_;
   array<offset> chunk_begin_;  // chunks+1 long
 };

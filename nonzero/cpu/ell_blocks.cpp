@@ -74,7 +74,7 @@ namespace {
 template <class A, class V> class ell_blocks final : public chunked_matrix<V> {
  public:
   ell_blocks(const csr<A>& a, const prepare_options& options)
-      : chunked_matrix<V>(a.rows, a.cols, with_pieces_in_rows(cut_into_chunks(a.row_begin), a.row_begin)),
+      : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin)),
         blocks_(compiled_functions<ell_functions<A, V>>::find(options.simd)),
         a_(to_ell(a, options.budget)) {}
   footprint storage() const override { return footprint_of(a_); }
@@ -84,8 +84,8 @@ template <class A, class V> class ell_blocks final : public chunked_matrix<V> {
     const index first = this->cut().first_row[chunk], last = this->cut().first_row[chunk + 1];
     blocks_.find_sums(a_.col.data(), a_.val.data(), a_.rows, a_.width, first, last - first, x, sums);
   }
-  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
-    return find_ell_sum(a_, piece.row, piece.begin, piece.end, x);
+  V find_segment_sum(const chunking::segment& segment, const V* x) const override {
+    return find_ell_sum(a_, segment.row, segment.begin, segment.end, x);
   }
 
   ell_functions<A, V> blocks_;

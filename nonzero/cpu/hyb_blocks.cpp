@@ -18,7 +18,7 @@ namespace {
 template <class A, class V> class hyb_blocks final : public chunked_matrix<V> {
  public:
   hyb_blocks(const csr<A>& a, const prepare_options& options)
-      : chunked_matrix<V>(a.rows, a.cols, with_pieces_in_rows(cut_into_chunks(a.row_begin), a.row_begin)),
+      : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin)),
         blocks_(compiled_functions<ell_functions<A, V>>::find(options.simd)),
         runs_(compiled_functions<coo_functions<A, V>>::find(options.simd)),
         rows_(compiled_functions<csr_functions<A, V>>::find(options.simd)),
@@ -37,22 +37,22 @@ template <class A, class V> class hyb_blocks final : public chunked_matrix<V> {
                    rest_begin_[chunk + 1] - begin, first, x, sums);
   }
 
-  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
+  V find_segment_sum(const chunking::segment& segment, const V* x) const override {
     const offset width = a_.regular.width;
-    V sum = find_ell_sum(a_.regular, piece.row, piece.begin, std::min(piece.end, width), x);
-    if (piece.end > width) {
+    V sum = find_ell_sum(a_.regular, segment.row, segment.begin, std::min(segment.end, width), x);
+    if (segment.end > width) {
       const auto& rows = a_.rest.row;
-      const offset rest = std::lower_bound(rows.begin(), rows.end(), piece.row) - rows.begin();
-      const offset begin = std::max(piece.begin, width);
+      const offset rest = std::lower_bound(rows.begin(), rows.end(), segment.row) - rows.begin();
+      const offset begin = std::max(segment.begin, width);
       sum += rows_.find_sum(a_.rest.col.data() + rest + begin - width,
-                            a_.rest.val.data() + rest + begin - width, piece.end - begin, x);
+                            a_.rest.val.data() + rest + begin - width, segment.end - begin, x);
     }
     return sum;
   }
 
   ell_functions<A, V> blocks_;
   coo_functions<A, V> runs_;
-  csr_functions<A, V> rows_;  // for the pieces of long rows
+  csr_functions<A, V> rows_;  // for the segments of long rows
   hyb<A> a_;
   array<offset> rest_begin_;  // chunks+1 long: entries of the rest before each
 };

@@ -26,9 +26,9 @@ template <class A, class V> class jds_places final : public chunked_matrix<V> {
     const index first = this->cut().first_row[chunk], last = this->cut().first_row[chunk + 1];
     functions_.find_sums(a_.row_begin.data() + first, a_.col.data(), a_.val.data(), last - first, x, sums);
   }
-  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
-    return functions_.find_sum(a_.col.data() + piece.begin, a_.val.data() + piece.begin,
-                               piece.end - piece.begin, x);
+  V find_segment_sum(const chunking::segment& segment, const V* x) const override {
+    return functions_.find_sum(a_.col.data() + segment.begin, a_.val.data() + segment.begin,
+                               segment.end - segment.begin, x);
   }
 
   csr_functions<A, V> functions_;

@@ -74,8 +74,8 @@ constexpr auto tjds_blocks = []<class A, class V>(const auto& a, const auto& opt
 constexpr auto bsr_rows = []<class A, class V>(const auto& a, const auto& options) {
   return cpu::prepare_bsr_rows<A, V>(a, options);
 };
-constexpr auto sbsr_stretches = []<class A, class V>(const auto& a, const auto& options) {
-  return cpu::prepare_sbsr_stretches<A, V>(a, options);
+constexpr auto sbsr_chunks = []<class A, class V>(const auto& a, const auto& options) {
+  return cpu::prepare_sbsr_chunks<A, V>(a, options);
 };
 
 // Plans look at them in this order: those that win most often come first.
@@ -86,9 +86,9 @@ constexpr kernel_row table[] = {
                                  "runs by vectors of rows, the rest by groups of eight rows")),
     candidate(
         row<bsr_rows>("bsr_rows", "bsr", "equal shares of entries; a block's column of values at a time")),
-    candidate(one_triangle(row<sbsr_stretches>("sbsr_stretches", "sbsr",
-                                               "each block of a triangle for its rows and columns at once"),
-                           "bsr_rows")),
+    candidate(one_triangle(
+        row<sbsr_chunks>("sbsr_chunks", "sbsr", "each block of a triangle for its rows and columns at once"),
+        "bsr_rows")),
     candidate(without_gathers(row<binned_one_pass>(
         "binned_one_pass", "binned", "bin of rows by bin of rows, and in each block of columns by block"))),
     candidate(without_gathers(row<binned_two_pass>(

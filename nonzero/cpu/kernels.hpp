@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include <nonzero/formats/kernel_row.hpp>
+#include <nonzero/kernel/kernel_row.hpp>
 
 namespace nz {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <nonzero/formats/kernel_row.hpp>
+#include <nonzero/kernel/kernel_row.hpp>
 
 // The kernels of this folder, one per source of that name. A: what values are held in, V: what x, y and the
 // sums are.
@@ -27,7 +27,7 @@ std::unique_ptr<prepared_matrix<V>> prepare_hyb_blocks(const csr<A>&, const prep
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_jds_balanced(const csr<A>&, const prepare_options&);
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_sbsr_stretches(const csr<A>&, const prepare_options&);
+std::unique_ptr<prepared_matrix<V>> prepare_sbsr_chunks(const csr<A>&, const prepare_options&);
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_sell_slices(const csr<A>&, const prepare_options&);
 template <class A, class V>

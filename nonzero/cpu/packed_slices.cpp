@@ -306,8 +306,8 @@ template <class A, class V> class packed_slices final : public chunked_matrix<V>
   void find_sums(index chunk, const V* x, V* sums) const override {
     functions_.find_sums(arrays_, chunk, x, sums);
   }
-  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
-    return functions_.find_sum(arrays_, this->chunk_of(piece.row), piece.begin, piece.end, x);
+  V find_segment_sum(const chunking::segment& segment, const V* x) const override {
+    return functions_.find_sum(arrays_, this->chunk_of(segment.row), segment.begin, segment.end, x);
   }
 
   packed_functions<A, V> functions_;
@@ -319,7 +319,7 @@ template <class A, class V> class packed_slices final : public chunked_matrix<V>
 
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_packed_slices(const csr<A>& a, const prepare_options& options) {
-  chunking cut = with_pieces_in_rows(cut_into_chunks(a.row_begin), a.row_begin);
+  chunking cut = with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin);
   return std::make_unique<packed_slices<A, V>>(a, std::move(cut), options.simd);
 }
 

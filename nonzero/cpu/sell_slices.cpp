@@ -76,14 +76,14 @@ template <class A> struct long_entries {
   array<A> val;
 };
 
-/// Takes the entries that pieces point to, and makes the pieces point to where they are now.
+/// Takes the entries that segments point to, and makes the segments point to where they are now.
 template <class A> long_entries<A> take_long_rows(const csr<A>& a, chunking& cut) {
   long_entries<A> out;
-  for (chunking::piece& piece : cut.pieces) {
+  for (chunking::segment& segment : cut.segments) {
     const auto begin = static_cast<offset>(out.col.size());
-    out.col.insert(out.col.end(), a.col.begin() + piece.begin, a.col.begin() + piece.end);
-    out.val.insert(out.val.end(), a.val.begin() + piece.begin, a.val.begin() + piece.end);
-    piece = {piece.row, begin, static_cast<offset>(out.col.size())};
+    out.col.insert(out.col.end(), a.col.begin() + segment.begin, a.col.begin() + segment.end);
+    out.val.insert(out.val.end(), a.val.begin() + segment.begin, a.val.begin() + segment.end);
+    segment = {segment.row, begin, static_cast<offset>(out.col.size())};
   }
   return out;
 }
@@ -93,7 +93,7 @@ template <class A> sell<A> to_sell_in_parallel(const csr<A>& a, const chunking& 
   const auto for_each_window = [&](index, const std::function<void(index)>& task) {
 #  pragma omp parallel if (cut.cost_before.back() >= least_parallel_cost)
     {
-      const share mine = cost_share(cut.cost_before);
+      const share mine = equal_cost_range(cut.cost_before);
       for (auto w = static_cast<index>(mine.begin); w < mine.end; ++w) task(w);
     }
   };
@@ -129,9 +129,9 @@ template <class A, class V> class sell_slices final : public chunked_matrix<V> {
     slices_.find_sums(a_.slice_begin.data() + first_slice_[chunk], full_.data() + first_slice_[chunk],
                       a_.row.data() + first, last - first, first, a_.col.data(), a_.val.data(), x, sums);
   }
-  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
-    return rows_.find_sum(long_.col.data() + piece.begin, long_.val.data() + piece.begin,
-                          piece.end - piece.begin, x);
+  V find_segment_sum(const chunking::segment& segment, const V* x) const override {
+    return rows_.find_sum(long_.col.data() + segment.begin, long_.val.data() + segment.begin,
+                          segment.end - segment.begin, x);
   }
 
   sell_functions<A, V> slices_;

@@ -22,14 +22,14 @@ struct share {
 };
 
 /// Equal counts, for the calling thread of an OpenMP team.
-inline share equal_share(offset count) {
+inline share equal_range(offset count) {
   const offset thread = omp_get_thread_num(), threads = omp_get_num_threads();
   return {count * thread / threads, count * (thread + 1) / threads};
 }
 
 /// About equal costs, where what is between i and i + 1 costs cost_before[i + 1] - cost_before[i].
-inline share cost_share(std::span<const offset> cost_before) {
-  const share cost = equal_share(cost_before.back() - cost_before.front());
+inline share equal_cost_range(std::span<const offset> cost_before) {
+  const share cost = equal_range(cost_before.back() - cost_before.front());
   const auto at = [&](offset c) {
     return std::lower_bound(cost_before.begin(), cost_before.end(), cost_before.front() + c) -
            cost_before.begin();
@@ -47,7 +47,7 @@ inline void run_in_team(offset count, const std::function<void(offset)>& body) {
 #pragma omp parallel if (count > 1)
   {
     try {
-      const share mine = equal_share(count);
+      const share mine = equal_range(count);
       for (offset i = mine.begin; i < mine.end; ++i) body(i);
     } catch (...) {
 #pragma omp critical(nonzero_team_failure)

@@ -1,7 +1,7 @@
 // Eight places at a time, diagonal by diagonal, with a sum for each in registers: the walk of ell_blocks over
 // rows sorted by length, where nearly all blocks are of equal rows and nothing is padded.
 // Good: rows of many lengths.  Bad: rows that shared parts of x are no longer neighbours, and y is written
-// out of order; long rows, whose pieces are walked one entry per cache line. Traffic: 12 bytes per entry in
+// out of order; long rows, whose segments are walked one entry per cache line. Traffic: 12 bytes per entry in
 // double, plus the gather of x and 4 bytes per row for the permutation.
 #include <nonzero/cpu/targets_internal.hpp>
 
@@ -88,7 +88,7 @@ namespace {
 template <class A, class V> class tjds_places final : public chunked_matrix<V> {
  public:
   tjds_places(tjds<A> a, std::span<const offset> place_begin, std::string_view simd)
-      : chunked_matrix<V>(a.rows, a.cols, with_pieces_in_rows(cut_into_chunks(place_begin), place_begin)),
+      : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(cut_into_chunks(place_begin), place_begin)),
         functions_(compiled_functions<tjds_functions<A, V>>::find(simd)),
         a_(std::move(a)) {
     for (const index first : this->cut().first_row)
@@ -101,10 +101,10 @@ template <class A, class V> class tjds_places final : public chunked_matrix<V> {
     functions_.find_sums(a_.diagonal_begin.data(), chunk_width_[chunk], a_.col.data(), a_.val.data(),
                          this->cut().first_row[chunk], this->cut().first_row[chunk + 1], x, sums);
   }
-  V find_piece_sum(const chunking::piece& piece, const V* x) const override {
+  V find_segment_sum(const chunking::segment& segment, const V* x) const override {
     V sum = 0;
-    for (offset k = piece.begin; k < piece.end; ++k) {
-      const offset at = a_.diagonal_begin[k] + piece.row;
+    for (offset k = segment.begin; k < segment.end; ++k) {
+      const offset at = a_.diagonal_begin[k] + segment.row;
       sum += static_cast<V>(a_.val[at]) * x[a_.col[at]];
     }
     return sum;

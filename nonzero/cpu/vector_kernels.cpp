@@ -25,7 +25,7 @@ template <class Body> void for_chunks(std::size_t size, const Body& body) {
   };
   if (size < least_parallel) return run({0, chunks});
 #pragma omp parallel
-  run(cpu::equal_share(chunks));
+  run(cpu::equal_range(chunks));
 }
 
 /// The same where body returns sums.

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include <nonzero/core/gradient_kernels.hpp>
-#include <nonzero/core/vector_kernels.hpp>
+#include <nonzero/kernel/gradient_kernels.hpp>
+#include <nonzero/kernel/vector_kernels.hpp>
 
 namespace nz {
 

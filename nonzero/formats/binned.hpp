@@ -28,8 +28,8 @@ class dealt_places {
   offset dealt_, at_ = 0;
 };
 
-/// Binned: entries sorted by blocks of columns and bins of rows, so that a kernel meets only a piece of x,
-/// and only a piece of y, that a near cache holds. (Block, bin) is a segment; its entries, in the order of
+/// Binned: entries sorted by blocks of columns and bins of rows, so that a kernel meets only a segment of x,
+/// and only a segment of y, that a near cache holds. (Block, bin) is a segment; its entries, in the order of
 /// rows, lie in dealt_places. Bins are grouped in panels, one after the other. Within a panel, columns and
 /// values lie block by block and in each bin by bin, for who multiplies; row numbers lie bin by bin and in
 /// each block by block, for who adds up. Rows as long as a bin's share are kept apart, as they are.

@@ -19,27 +19,29 @@ template <class V> void make_room(const hubs_totals& totals, hubs<V>& out) {
   out.full_value.resize(steps(totals.fulls));
 }
 
-/// Calls body(step, entry) for what a strand has in each step of its slice, hub steps first; entry -1: none.
+/// Calls body(step, entry) for what a virtual_row has in each step of its slice, hub steps first; entry -1:
+/// none.
 template <class V, class Body>
-void for_each_step(const csr<V>& a, const hubs_plan<V>& plan, offset strand, Body body) {
-  const hubs_slice<offset>& slice = plan.made.slices[strand / 32];
-  const bool is_there = strand < plan.made.strands();
+void for_each_step(const csr<V>& a, const hubs_plan<V>& plan, offset virtual_row, Body body) {
+  const hubs_slice<offset>& slice = plan.made.slices[virtual_row / 32];
+  const bool is_there = virtual_row < plan.made.virtual_rows();
   offset hub = 0, rest = slice.hub_steps;
-  const offset length = is_there ? plan.made.hub_length[strand] + plan.made.rest_length[strand] : 0;
+  const offset length = is_there ? plan.made.hub_length[virtual_row] + plan.made.rest_length[virtual_row] : 0;
   for (offset k = 0; k < length; ++k) {
-    const offset entry = plan.entry(strand, k);
+    const offset entry = plan.entry(virtual_row, k);
     body(plan.number[a.col[entry]] >= 0 ? hub++ : rest++, entry);
   }
   while (hub < slice.hub_steps) body(hub++, offset{-1});
   while (rest < slice.hub_steps + slice.rest_steps) body(rest++, offset{-1});
 }
 
-/// Writes the columns of one strand, and its values by write(step, value, is_padding).
+/// Writes the columns of one virtual_row, and its values by write(step, value, is_padding).
 template <class V, class Write>
-void fill_strand(const csr<V>& a, const hubs_plan<V>& plan, offset strand, hubs<V>& out, Write write) {
-  const hubs_slice<offset>& slice = plan.made.slices[strand / 32];
-  const offset lane = strand % 32;
-  for_each_step(a, plan, strand, [&](offset step, offset k) {
+void fill_virtual_row(const csr<V>& a, const hubs_plan<V>& plan, offset virtual_row, hubs<V>& out,
+                      Write write) {
+  const hubs_slice<offset>& slice = plan.made.slices[virtual_row / 32];
+  const offset lane = virtual_row % 32;
+  for_each_step(a, plan, virtual_row, [&](offset step, offset k) {
     if (step < slice.hub_steps)
       out.hub_number[(slice.hub_step + step) * 32 + lane] =
           k < 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(plan.number[a.col[k]]);
@@ -59,7 +61,7 @@ template <class V> std::uint8_t code_of(const array<V>& dictionary, V value) {
 template <class V> void fill_slice(const csr<V>& a, const hubs_plan<V>& plan, offset s, hubs<V>& out) {
   const hubs_slice<offset>& slice = plan.made.slices[s];
   for (offset lane = 0; lane < 32; ++lane) {
-    const auto fill = [&](auto write) { fill_strand(a, plan, s * 32 + lane, out, write); };
+    const auto fill = [&](auto write) { fill_virtual_row(a, plan, s * 32 + lane, out, write); };
     const auto at = [&](offset step) { return (slice.value + step) * 32 + lane; };
     switch (slice.values) {
       case hubs_values::one:
@@ -97,16 +99,16 @@ hubs<V> to_hubs(const csr<V>& a, const hubs_options& options, padding_budget bud
 template <class V> csr<V> to_csr(const hubs<V>& a) {
   csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
   const auto length = [&](offset s) { return offset{a.hub_length[s]} + a.rest_length[s]; };
-  for (offset s = 0; s < a.strands(); ++s) out.row_begin[row_of_strand(a, s) + 1] += length(s);
+  for (offset s = 0; s < a.virtual_rows(); ++s) out.row_begin[row_of_virtual_row(a, s) + 1] += length(s);
   for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
   out.col.resize(static_cast<std::size_t>(out.nnz()));
   out.val.resize(static_cast<std::size_t>(out.nnz()));
-  for (offset s = 0; s < a.strands(); ++s) {
-    const index row = row_of_strand(a, s);
-    const auto cut = std::lower_bound(a.cut_row.begin(), a.cut_row.end(), row) - a.cut_row.begin();
-    const bool is_piece = a.target[s] < 0;
-    offset to = out.row_begin[row] + (is_piece ? -1 - offset{a.target[s]} - a.piece_begin[cut] : 0);
-    const offset stride = is_piece ? a.piece_begin[cut + 1] - a.piece_begin[cut] : 1;
+  for (offset s = 0; s < a.virtual_rows(); ++s) {
+    const index row = row_of_virtual_row(a, s);
+    const auto cut = std::lower_bound(a.split_row.begin(), a.split_row.end(), row) - a.split_row.begin();
+    const bool is_segment = a.target[s] < 0;
+    offset to = out.row_begin[row] + (is_segment ? -1 - offset{a.target[s]} - a.segment_begin[cut] : 0);
+    const offset stride = is_segment ? a.segment_begin[cut + 1] - a.segment_begin[cut] : 1;
     std::array<std::pair<index, V>, 256> hub, rest;
     std::size_t hubs_here = 0, rest_here = 0;
     for_each_hub_entry(a, s, [&](index col, V val) { hub[hubs_here++] = {col, val}; });

@@ -12,45 +12,45 @@ namespace nz {
 /// dictionary, in single precision, or as they are.
 enum class hubs_values : std::uint8_t { one, coded, single, full };
 
-/// 32 strands side by side: first the steps for entries in hub columns, then those for the rest. A step has a
-/// place for each strand. Aligned so that a GPU reads it in one load.
+/// 32 virtual_rows side by side: first the steps for entries in hub columns, then those for the rest. A step
+/// has a place for each virtual_row. Aligned so that a GPU reads it in one load.
 template <class Offset> struct alignas(16) hubs_slice {
   Offset hub_step, rest_step;          // its first of the matrix's hub steps, and of its rest steps
   Offset value;                        // its first step of the values of its kind; one: which of `constant`
-  std::uint8_t hub_steps, rest_steps;  // as many as its longest strand has entries of either sort
+  std::uint8_t hub_steps, rest_steps;  // as many as its longest virtual_row has entries of either sort
   hubs_values values;                  // one only where there is an entry
 };
 
 /// For power laws and giant rows: entries in the columns that are used most, the hubs, know their column by a
-/// short number, so that a GPU can keep x of all hubs at hand. A row is a strand, or several where it is
-/// long: its pieces, which take its entries in turns, so that lanes side by side meet columns that are near
-/// each other. A strand has its entries in hub columns first, then the rest, both in the row's own order.
-/// Strands are sorted by how many of the rest they have, then by how many in hub columns, both
+/// short number, so that a GPU can keep x of all hubs at hand. A row is a virtual_row, or several where it is
+/// long: its segments, which take its entries in turns, so that lanes side by side meet columns that are near
+/// each other. A virtual_row has its entries in hub columns first, then the rest, both in the row's own
+/// order. Virtual_rows are sorted by how many of the rest they have, then by how many in hub columns, both
 /// falling, so that slices of 32 have next to no padding.
 template <class V> struct hubs {
-  static constexpr index slice_strands = 32;
-  static constexpr index most_strand_entries = 128;  // so that 8 bits hold a length
+  static constexpr index slice_virtual_rows = 32;
+  static constexpr index most_virtual_row_entries = 128;  // so that 8 bits hold a length
   static constexpr std::size_t most_hubs = 65536, most_coded = 256;
 
-  index rows = 0, cols = 0;          // >= 0
-  array<index> hub;                  // distinct columns, at most most_hubs; hub number h: column hub[h]
-  array<index> cut_row;              // the rows that are in pieces, rising
-  array<offset> piece_begin{0};      // one more; cut row c has the pieces [piece_begin[c],
-                                     // piece_begin[c+1]), one at least; starts at 0
-  array<index> target;               // of each strand: a row, or -1 - a piece; each row that is not cut
-                                     // and each piece once
-  array<std::uint8_t> hub_length;    // as long as target: how many entries of each sort; together at
-  array<std::uint8_t> rest_length;   // most most_strand_entries, and length_of_piece in a piece
-  array<hubs_slice<offset>> slices;  // lane l of slice s: strand 32 * s + l
+  index rows = 0, cols = 0;         // >= 0
+  array<index> hub;                 // distinct columns, at most most_hubs; hub number h: column hub[h]
+  array<index> split_row;           // the rows that are in segments, rising
+  array<offset> segment_begin{0};   // one more; cut row c has the segments [segment_begin[c],
+                                    // segment_begin[c+1]), one at least; starts at 0
+  array<index> target;              // of each virtual_row: a row, or -1 - a segment; each row that is not cut
+                                    // and each segment once
+  array<std::uint8_t> hub_length;   // as long as target: how many entries of each sort; together at
+  array<std::uint8_t> rest_length;  // most most_virtual_row_entries, and length_of_segment in a segment
+  array<hubs_slice<offset>> slices;  // lane l of slice s: virtual_row 32 * s + l
   array<std::uint16_t> hub_number;   // 32 for each hub step, slice after slice; < hub.size()
   array<index> rest_col;             // 32 for each rest step; 0 <= rest_col < cols
   array<V> constant;                 // one for each slice of kind one
   array<V> dictionary;               // at most most_coded
   array<std::uint8_t> coded_value;   // 32 for each step of the slices of that kind; < dictionary.size()
   array<float> single_value;         // likewise: hub steps, then rest steps, slice after slice
-  array<V> full_value;               // places past the end of their strand are not used
+  array<V> full_value;               // places past the end of their virtual_row are not used
 
-  offset strands() const { return static_cast<offset>(target.size()); }
+  offset virtual_rows() const { return static_cast<offset>(target.size()); }
 };
 
 struct hubs_options {
@@ -61,22 +61,22 @@ struct hubs_options {
 };
 
 template <class V> void validate(const hubs<V>& a);
-/// Padding: places past the end of their strand.
+/// Padding: places past the end of their virtual_row.
 template <class V> footprint footprint_of(const hubs<V>& a);
 template <class V> footprint hubs_footprint(const csr<V>& a);
 
 /// Hubs by how often they are used, then by column. Rows of more than 128 entries are cut into the fewest
-/// pieces. Throws `unsupported` where padding would break the budget. Strands and
+/// segments. Throws `unsupported` where padding would break the budget. Virtual_rows and
 /// slices are converted by `for_each`, many at a time.
 template <class V>
 hubs<V> to_hubs(const csr<V>& a, const hubs_options& options = {}, padding_budget budget = {},
                 const for_each_runner& for_each = run_in_order);
-/// Rows whose columns never fall come back as they were. Of others, each piece has its entries in hub columns
-/// and its rest in their own order, the one with the lower column first where both have one left.
+/// Rows whose columns never fall come back as they were. Of others, each segment has its entries in hub
+/// columns and its rest in their own order, the one with the lower column first where both have one left.
 template <class V> csr<V> to_csr(const hubs<V>& a);
 
-/// How many of a row's entries piece p of n has: p, p + n, p + 2n and so on.
-constexpr offset length_of_piece(offset entries, offset n, offset p) { return (entries - p + n - 1) / n; }
+/// How many of a row's entries segment p of n has: p, p + n, p + 2n and so on.
+constexpr offset length_of_segment(offset entries, offset n, offset p) { return (entries - p + n - 1) / n; }
 
 /// The value of a lane in a step of a slice, hub steps first.
 template <class V> V hubs_value(const hubs<V>& a, const hubs_slice<offset>& slice, offset step, offset lane) {
@@ -93,30 +93,31 @@ template <class V> V hubs_value(const hubs<V>& a, const hubs_slice<offset>& slic
   }
 }
 
-/// body(column, value) for the entries of a strand in hub columns, or for its rest.
-template <class V, class Body> void for_each_hub_entry(const hubs<V>& a, offset strand, Body body) {
-  const hubs_slice<offset>& slice = a.slices[strand / 32];
-  for (offset k = 0; k < a.hub_length[strand]; ++k)
-    body(a.hub[a.hub_number[(slice.hub_step + k) * 32 + strand % 32]], hubs_value(a, slice, k, strand % 32));
+/// body(column, value) for the entries of a virtual_row in hub columns, or for its rest.
+template <class V, class Body> void for_each_hub_entry(const hubs<V>& a, offset virtual_row, Body body) {
+  const hubs_slice<offset>& slice = a.slices[virtual_row / 32];
+  for (offset k = 0; k < a.hub_length[virtual_row]; ++k)
+    body(a.hub[a.hub_number[(slice.hub_step + k) * 32 + virtual_row % 32]],
+         hubs_value(a, slice, k, virtual_row % 32));
 }
-template <class V, class Body> void for_each_rest_entry(const hubs<V>& a, offset strand, Body body) {
-  const hubs_slice<offset>& slice = a.slices[strand / 32];
-  for (offset k = 0; k < a.rest_length[strand]; ++k)
-    body(a.rest_col[(slice.rest_step + k) * 32 + strand % 32],
-         hubs_value(a, slice, slice.hub_steps + k, strand % 32));
+template <class V, class Body> void for_each_rest_entry(const hubs<V>& a, offset virtual_row, Body body) {
+  const hubs_slice<offset>& slice = a.slices[virtual_row / 32];
+  for (offset k = 0; k < a.rest_length[virtual_row]; ++k)
+    body(a.rest_col[(slice.rest_step + k) * 32 + virtual_row % 32],
+         hubs_value(a, slice, slice.hub_steps + k, virtual_row % 32));
 }
 
-template <class V> index row_of_strand(const hubs<V>& a, offset strand) {
-  const index target = a.target[strand];
+template <class V> index row_of_virtual_row(const hubs<V>& a, offset virtual_row) {
+  const index target = a.target[virtual_row];
   if (target >= 0) return target;
-  const auto after = std::upper_bound(a.piece_begin.begin(), a.piece_begin.end(), -1 - offset{target});
-  return a.cut_row[after - a.piece_begin.begin() - 1];
+  const auto after = std::upper_bound(a.segment_begin.begin(), a.segment_begin.end(), -1 - offset{target});
+  return a.split_row[after - a.segment_begin.begin() - 1];
 }
 
-/// body(row, column, value) for every entry, strand by strand.
+/// body(row, column, value) for every entry, virtual_row by virtual_row.
 template <class V, class Body> void for_each_entry(const hubs<V>& a, Body body) {
-  for (offset s = 0; s < a.strands(); ++s) {
-    const index row = row_of_strand(a, s);
+  for (offset s = 0; s < a.virtual_rows(); ++s) {
+    const index row = row_of_virtual_row(a, s);
     const auto with_row = [&](index col, V val) { body(row, col, val); };
     for_each_hub_entry(a, s, with_row);
     for_each_rest_entry(a, s, with_row);

@@ -7,8 +7,8 @@
 namespace nz {
 namespace {
 
-/// Strands in the order of rows, before they are sorted.
-struct strands_in_order {
+/// Virtual_rows in the order of rows, before they are sorted.
+struct virtual_rows_in_order {
   array<index> target;
   array<offset> begin;
   array<index> stride;
@@ -16,8 +16,8 @@ struct strands_in_order {
 };
 
 /// Cuts the long rows, and says so in `out`.
-template <class V> strands_in_order cut_rows(const csr<V>& a, hubs<V>& out) {
-  strands_in_order all;
+template <class V> virtual_rows_in_order split_rows(const csr<V>& a, hubs<V>& out) {
+  virtual_rows_in_order all;
   offset count = 0;
   for (index i = 0; i < a.rows; ++i) count += pieces_of(a.row_length(i));
   const auto size = static_cast<std::size_t>(count);
@@ -27,24 +27,24 @@ template <class V> strands_in_order cut_rows(const csr<V>& a, hubs<V>& out) {
   all.length.reserve(size);
   for (index i = 0; i < a.rows; ++i) {
     const offset entries = a.row_length(i), n = pieces_of(entries);
-    const offset first = out.piece_begin.back();
+    const offset first = out.segment_begin.back();
     for (offset p = 0; p < n; ++p) {
       all.target.push_back(n == 1 ? i : static_cast<index>(-1 - (first + p)));
       all.begin.push_back(a.row_begin[i] + p);
       all.stride.push_back(static_cast<index>(n));
-      all.length.push_back(static_cast<std::uint8_t>(length_of_piece(entries, n, p)));
+      all.length.push_back(static_cast<std::uint8_t>(length_of_segment(entries, n, p)));
     }
     if (n == 1) continue;
-    out.cut_row.push_back(i);
-    out.piece_begin.push_back(first + n);
+    out.split_row.push_back(i);
+    out.segment_begin.push_back(first + n);
   }
   all.hub_length.resize(size, 0);
   return all;
 }
 
-/// Sorts strands by the rest, then by entries in hub columns, both falling; equal ones stay in order.
-template <class V> void sort_strands(const strands_in_order& all, hubs_plan<V>& plan) {
-  constexpr std::size_t side = hubs<V>::most_strand_entries + 1;
+/// Sorts virtual_rows by the rest, then by entries in hub columns, both falling; equal ones stay in order.
+template <class V> void sort_virtual_rows(const virtual_rows_in_order& all, hubs_plan<V>& plan) {
+  constexpr std::size_t side = hubs<V>::most_virtual_row_entries + 1;
   const auto key = [&](std::size_t s) {
     const std::size_t hub = all.hub_length[s], rest = all.length[s] - hub;
     return (side - 1 - rest) * side + (side - 1 - hub);
@@ -74,7 +74,7 @@ template <class V> hubs_slice<offset> choose(const csr<V>& a, const hubs_plan<V>
   hubs_slice<offset> out{0, 0, 0, 0, 0, hubs_values::full};
   bool are_one = true, are_single = sizeof(V) > sizeof(float);
   const V* first = nullptr;
-  for (offset s = slice * 32; s < std::min(slice * 32 + 32, plan.made.strands()); ++s) {
+  for (offset s = slice * 32; s < std::min(slice * 32 + 32, plan.made.virtual_rows()); ++s) {
     const std::uint8_t hub = plan.made.hub_length[s], rest = plan.made.rest_length[s];
     out.hub_steps = std::max(out.hub_steps, hub);
     out.rest_steps = std::max(out.rest_steps, rest);
@@ -143,15 +143,15 @@ template <class V> array<V> make_dictionary(const csr<V>& a) {
 template <class V> footprint footprint_of(const hubs<V>& a, const hubs_totals& totals) {
   const auto bytes = [](auto count, std::size_t size) { return static_cast<std::uint64_t>(count) * size; };
   footprint out;
-  out.bytes = bytes(a.hub.size() + a.cut_row.size() + a.target.size(), sizeof(index)) +
-              bytes(a.piece_begin.size(), sizeof(offset)) + bytes(a.hub_length.size(), 2) +
+  out.bytes = bytes(a.hub.size() + a.split_row.size() + a.target.size(), sizeof(index)) +
+              bytes(a.segment_begin.size(), sizeof(offset)) + bytes(a.hub_length.size(), 2) +
               bytes(a.slices.size(), sizeof(hubs_slice<offset>)) +
               bytes(totals.hub_steps, 32 * sizeof(std::uint16_t)) +
               bytes(totals.rest_steps, 32 * sizeof(index)) +
               bytes(totals.constants + static_cast<offset>(a.dictionary.size()), sizeof(V)) +
               bytes(totals.coded, 32) + bytes(totals.singles, 32 * sizeof(float)) +
               bytes(totals.fulls, 32 * sizeof(V));
-  for (offset s = 0; s < a.strands(); ++s) {
+  for (offset s = 0; s < a.virtual_rows(); ++s) {
     const hubs_slice<offset>& slice = a.slices[s / 32];
     const std::size_t value = slice.values == hubs_values::one      ? 0
                               : slice.values == hubs_values::coded  ? 1
@@ -173,12 +173,12 @@ hubs_plan<V> plan_hubs(const csr<V>& a, const hubs_options& options, const for_e
   out.dictionary = make_dictionary(a);
   plan.number.assign(static_cast<std::size_t>(a.cols), -1);
   for (std::size_t h = 0; h < out.hub.size(); ++h) plan.number[out.hub[h]] = static_cast<index>(h);
-  strands_in_order all = cut_rows(a, out);
+  virtual_rows_in_order all = split_rows(a, out);
   in_chunks(static_cast<offset>(all.target.size()), for_each, [&](offset s) {
     for (offset k = 0; k < all.length[s]; ++k)
       all.hub_length[s] += plan.number[a.col[all.begin[s] + k * all.stride[s]]] >= 0 ? 1 : 0;
   });
-  sort_strands(all, plan);
+  sort_virtual_rows(all, plan);
   out.slices.resize((out.target.size() + 31) / 32);
   in_chunks(static_cast<offset>(out.slices.size()), for_each,
             [&](offset s) { out.slices[s] = choose(a, plan, s); });

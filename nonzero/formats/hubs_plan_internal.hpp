@@ -16,12 +16,12 @@ struct hubs_totals {
 template <class V> struct hubs_plan {
   hubs<V> made;         // without hub_number, rest_col and values, but with the dictionary
   array<index> number;  // of each column: its hub number, or -1
-  array<offset> begin;  // of each strand, as sorted: its first entry in the CSR matrix,
+  array<offset> begin;  // of each virtual_row, as sorted: its first entry in the CSR matrix,
   array<index> stride;  // and how far apart its entries are
   hubs_totals totals;
 
-  /// Where the CSR matrix has the k-th entry of a strand.
-  offset entry(offset strand, offset k) const { return begin[strand] + k * stride[strand]; }
+  /// Where the CSR matrix has the k-th entry of a virtual_row.
+  offset entry(offset virtual_row, offset k) const { return begin[virtual_row] + k * stride[virtual_row]; }
 };
 
 /// How often each column is used decides which are hubs.
@@ -30,9 +30,9 @@ template <class V> array<index> choose_hubs(const csr<V>& a, const hubs_options&
 /// The distinct values, by their bits, if there are 2 to 256; else none.
 template <class V> array<V> make_dictionary(const csr<V>& a);
 
-/// How many pieces a row is cut into; 1: it is not cut.
+/// How many segments a row is cut into; 1: it is not cut.
 inline offset pieces_of(offset entries) {
-  constexpr offset most = hubs<double>::most_strand_entries;
+  constexpr offset most = hubs<double>::most_virtual_row_entries;
   return entries <= most ? 1 : (entries + most - 1) / most;
 }
 

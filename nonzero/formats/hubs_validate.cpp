@@ -21,69 +21,69 @@ template <class V> void check_hubs(const hubs<V>& a) {
     if (is_hub[static_cast<std::size_t>(j)]++) refuse("hub names {} twice", j);
 }
 
-template <class V> void check_pieces(const hubs<V>& a) {
-  invariants::within("hubs", "cut_row", a.cut_row, a.rows);
-  invariants::length_is("hubs", "piece_begin", a.piece_begin.size(),
-                        static_cast<offset>(a.cut_row.size()) + 1);
-  if (a.piece_begin[0] != 0) refuse("piece_begin does not start at 0");
-  for (std::size_t c = 0; c < a.cut_row.size(); ++c) {
-    if (c > 0 && a.cut_row[c] <= a.cut_row[c - 1]) refuse("cut_row does not rise at position {}", c);
-    if (a.piece_begin[c + 1] <= a.piece_begin[c]) refuse("row {} has no pieces", a.cut_row[c]);
+template <class V> void check_segments(const hubs<V>& a) {
+  invariants::within("hubs", "split_row", a.split_row, a.rows);
+  invariants::length_is("hubs", "segment_begin", a.segment_begin.size(),
+                        static_cast<offset>(a.split_row.size()) + 1);
+  if (a.segment_begin[0] != 0) refuse("segment_begin does not start at 0");
+  for (std::size_t c = 0; c < a.split_row.size(); ++c) {
+    if (c > 0 && a.split_row[c] <= a.split_row[c - 1]) refuse("split_row does not rise at position {}", c);
+    if (a.segment_begin[c + 1] <= a.segment_begin[c]) refuse("row {} has no segments", a.split_row[c]);
   }
-  if (a.piece_begin.back() > a.strands())
-    refuse("{} pieces are more than the {} strands", a.piece_begin.back(), a.strands());
+  if (a.segment_begin.back() > a.virtual_rows())
+    refuse("{} segments are more than the {} virtual_rows", a.segment_begin.back(), a.virtual_rows());
   invariants::length_is("hubs", "target", a.target.size(),
-                        a.rows - static_cast<offset>(a.cut_row.size()) + a.piece_begin.back());
+                        a.rows - static_cast<offset>(a.split_row.size()) + a.segment_begin.back());
 }
 
-/// With as many strands as there are rows and pieces, none is left out where none is named twice.
+/// With as many virtual_rows as there are rows and segments, none is left out where none is named twice.
 template <class V> void check_targets(const hubs<V>& a) {
   std::vector<char> is_row_taken(static_cast<std::size_t>(a.rows)),
-      is_piece_taken(static_cast<std::size_t>(a.piece_begin.back()));
-  for (const index row : a.cut_row) is_row_taken[static_cast<std::size_t>(row)] = 1;
-  for (offset s = 0; s < a.strands(); ++s) {
+      is_segment_taken(static_cast<std::size_t>(a.segment_begin.back()));
+  for (const index row : a.split_row) is_row_taken[static_cast<std::size_t>(row)] = 1;
+  for (offset s = 0; s < a.virtual_rows(); ++s) {
     const index to = a.target[s];
-    auto& taken = to < 0 ? is_piece_taken : is_row_taken;
+    auto& taken = to < 0 ? is_segment_taken : is_row_taken;
     const offset at = to < 0 ? -1 - offset{to} : to;
     if (at >= static_cast<offset>(taken.size()))
-      refuse("target[{}] is {}, outside {} to {}", s, to, -a.piece_begin.back(), a.rows - 1);
-    if (taken[static_cast<std::size_t>(at)]++) refuse("target[{}] is {}, which has its strands", s, to);
+      refuse("target[{}] is {}, outside {} to {}", s, to, -a.segment_begin.back(), a.rows - 1);
+    if (taken[static_cast<std::size_t>(at)]++) refuse("target[{}] is {}, which has its virtual_rows", s, to);
   }
 }
 
 template <class V> void check_lengths(const hubs<V>& a) {
-  invariants::length_is("hubs", "hub_length", a.hub_length.size(), a.strands());
-  invariants::length_is("hubs", "rest_length", a.rest_length.size(), a.strands());
-  for (offset s = 0; s < a.strands(); ++s)
-    if (a.hub_length[s] + a.rest_length[s] > a.most_strand_entries)
-      refuse("strand {} has {} + {} entries, more than {}", s, a.hub_length[s], a.rest_length[s],
-             a.most_strand_entries);
+  invariants::length_is("hubs", "hub_length", a.hub_length.size(), a.virtual_rows());
+  invariants::length_is("hubs", "rest_length", a.rest_length.size(), a.virtual_rows());
+  for (offset s = 0; s < a.virtual_rows(); ++s)
+    if (a.hub_length[s] + a.rest_length[s] > a.most_virtual_row_entries)
+      refuse("virtual_row {} has {} + {} entries, more than {}", s, a.hub_length[s], a.rest_length[s],
+             a.most_virtual_row_entries);
 }
 
 /// Pieces take the entries of their row in turns.
 template <class V> void check_turns(const hubs<V>& a) {
   const auto length = [&](offset s) { return offset{a.hub_length[s]} + a.rest_length[s]; };
-  std::vector<offset> piece(static_cast<std::size_t>(a.piece_begin.back()));
-  for (offset s = 0; s < a.strands(); ++s)
-    if (a.target[s] < 0) piece[static_cast<std::size_t>(-1 - offset{a.target[s]})] = length(s);
-  for (std::size_t c = 0; c < a.cut_row.size(); ++c) {
-    const offset first = a.piece_begin[c], n = a.piece_begin[c + 1] - first;
-    const auto begin = piece.begin() + first;
+  std::vector<offset> segment(static_cast<std::size_t>(a.segment_begin.back()));
+  for (offset s = 0; s < a.virtual_rows(); ++s)
+    if (a.target[s] < 0) segment[static_cast<std::size_t>(-1 - offset{a.target[s]})] = length(s);
+  for (std::size_t c = 0; c < a.split_row.size(); ++c) {
+    const offset first = a.segment_begin[c], n = a.segment_begin[c + 1] - first;
+    const auto begin = segment.begin() + first;
     const offset entries = std::accumulate(begin, begin + n, offset{0});
     for (offset p = 0; p < n; ++p)
-      if (begin[p] != length_of_piece(entries, n, p))
-        refuse("piece {} of row {} has {} entries instead of {}", p, a.cut_row[c], begin[p],
-               length_of_piece(entries, n, p));
+      if (begin[p] != length_of_segment(entries, n, p))
+        refuse("segment {} of row {} has {} entries instead of {}", p, a.split_row[c], begin[p],
+               length_of_segment(entries, n, p));
   }
 }
 
 /// Returns what the slices take together.
 template <class V> hubs_totals check_slices(const hubs<V>& a) {
-  invariants::length_is("hubs", "slices", a.slices.size(), (a.strands() + 31) / 32);
+  invariants::length_is("hubs", "slices", a.slices.size(), (a.virtual_rows() + 31) / 32);
   hubs_totals next;
   for (std::size_t i = 0; i < a.slices.size(); ++i) {
     const hubs_slice<offset>& slice = a.slices[i];
-    const auto begin = static_cast<offset>(i) * 32, end = std::min(begin + 32, a.strands());
+    const auto begin = static_cast<offset>(i) * 32, end = std::min(begin + 32, a.virtual_rows());
     const auto hub = *std::max_element(a.hub_length.begin() + begin, a.hub_length.begin() + end);
     const auto rest = *std::max_element(a.rest_length.begin() + begin, a.rest_length.begin() + end);
     if (slice.hub_steps != hub || slice.rest_steps != rest)
@@ -129,7 +129,7 @@ template <class V> void check_places(const hubs<V>& a, const hubs_totals& totals
 template <class V> void validate(const hubs<V>& a) {
   invariants::sizes_are_not_negative("hubs", a.rows, a.cols);
   check_hubs(a);
-  check_pieces(a);
+  check_segments(a);
   check_targets(a);
   check_lengths(a);
   check_turns(a);

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <nonzero/gpu/any_value.cuh>
-#include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/convert/any_value.cuh>
+#include <nonzero/gpu/device_formats.cuh>
 
 // The values of the entries of a matrix in CSR. Those of a graph are all the same: then none is read.
 namespace nz::gpu {
@@ -22,19 +22,19 @@ template <class A> entry_values<A> values_of(const A* each, const std::optional<
 
 /// The value that all entries have.
 template <class Queue, class A, class Offset>
-std::optional<A> find_one_value(Queue& queue, const placed_csr<A, Offset>& a) {
+std::optional<A> find_one_value(Queue& queue, const csr_on_device<A, Offset>& a) {
   constexpr offset fewest = 1 << 14;  // fewer are sooner read than looked through
   if (a.nnz < fewest || is_any_value(queue, a.nnz, a.val.data(), is_not_first{})) return std::nullopt;
   return queue.read(a.val.data());
 }
 
 /// CSR, for kernels that read no values where they are all the same.
-template <class A, class Offset> struct placed_csr_or_pattern : placed_csr<A, Offset> {
+template <class A, class Offset> struct csr_or_pattern : csr_on_device<A, Offset> {
   std::optional<A> one_value;
 
   template <class Queue>
-  placed_csr_or_pattern(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options&)
-      : placed_csr<A, Offset>(a), one_value(find_one_value(queue, *this)) {}
+  csr_or_pattern(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options&)
+      : csr_on_device<A, Offset>(a), one_value(find_one_value(queue, *this)) {}
   entry_values<A> values() const { return values_of(this->val.data(), one_value); }
   std::string encodings() const { return one_value ? "one value for all entries" : std::string{}; }
 };

@@ -8,30 +8,30 @@
 
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/errors.hpp>
-#include <nonzero/formats/kernel_row.hpp>
-#include <nonzero/gpu/bsr_rows.cuh>
-#include <nonzero/gpu/coo_atomic.cuh>
-#include <nonzero/gpu/coo_segmented.cuh>
-#include <nonzero/gpu/csr_cached.cuh>
-#include <nonzero/gpu/csr_groups.cuh>
-#include <nonzero/gpu/csr_light_vector.cuh>
-#include <nonzero/gpu/csr_light_warp.cuh>
-#include <nonzero/gpu/csr_merge.cuh>
-#include <nonzero/gpu/csr_scalar.cuh>
-#include <nonzero/gpu/csr_vector.cuh>
-#include <nonzero/gpu/ell.cuh>
-#include <nonzero/gpu/hubs_slices.cuh>
-#include <nonzero/gpu/hyb.cuh>
-#include <nonzero/gpu/jds.cuh>
-#include <nonzero/gpu/lanes_packed.cuh>
-#include <nonzero/gpu/sell_slices.cuh>
-#include <nonzero/gpu/steps.cuh>
-#include <nonzero/gpu/tjds.cuh>
+#include <nonzero/gpu/fused_epilogue.cuh>
+#include <nonzero/gpu/kernels/bsr_rows.cuh>
+#include <nonzero/gpu/kernels/coo_atomic.cuh>
+#include <nonzero/gpu/kernels/coo_segmented.cuh>
+#include <nonzero/gpu/kernels/csr_cached.cuh>
+#include <nonzero/gpu/kernels/csr_groups.cuh>
+#include <nonzero/gpu/kernels/csr_light_vector.cuh>
+#include <nonzero/gpu/kernels/csr_light_warp.cuh>
+#include <nonzero/gpu/kernels/csr_merge.cuh>
+#include <nonzero/gpu/kernels/csr_scalar.cuh>
+#include <nonzero/gpu/kernels/csr_vector.cuh>
+#include <nonzero/gpu/kernels/ell.cuh>
+#include <nonzero/gpu/kernels/hubs_slices.cuh>
+#include <nonzero/gpu/kernels/hyb.cuh>
+#include <nonzero/gpu/kernels/jds.cuh>
+#include <nonzero/gpu/kernels/sell_slices.cuh>
+#include <nonzero/gpu/kernels/tjds.cuh>
+#include <nonzero/gpu/kernels/warp_packed_slices.cuh>
+#include <nonzero/kernel/kernel_row.hpp>
 
 // The GPU kernels' rows of the table (plan/kernels.hpp), for one Queue: the emulator's or the card's.
 // A Queue belongs to a device and a stream; it has `kind` and `default_device()`, and
 //   launch(name, blocks, threads, kernel, arguments...), which does nothing for 0 blocks;
-//   launch_after, the same for a kernel that waits for the launch before it by wait_for_launch_before();
+//   launch_dependent, the same for a kernel that waits for the launch before it by wait_for_prerequisite();
 //   launch_with_shared, the same with the bytes of dynamic shared memory after the threads;
 //   most_shared_bytes(), which that may have; multiprocessors(); resident_threads();
 //   temporary<T>(n): n numbers that are not yet written, with data(); what uses them is in the queue before
@@ -52,7 +52,7 @@ inline constexpr bool is_made_on_device =
     std::is_constructible_v<Placed, Queue&, const device_csr_pointer<A>&, const prepare_options&>;
 
 /// Whether a kernel finishes rows itself: its launch then says in how many blocks, takes any epilogue, and
-/// says how many cut_rows have sums apart from the blocks', if any.
+/// says how many split_rows have sums apart from the blocks', if any.
 template <class Launch, class Queue, class Placed>
 concept finishes_rows = requires(const Queue& queue, const Placed& placed) {
   Launch::blocks(queue, placed);
@@ -65,7 +65,7 @@ class prepared_on_gpu final : public prepared_matrix<V> {
   prepared_on_gpu(const csr<A>& a, const prepare_options& options)
       : prepared_matrix<V>(a.rows, a.cols, options.on),
         a_(a, options),
-        parts_(options.on, blocks_of_step(Queue(*options.on, {}), a_), cut_rows_of_step(a_)) {
+        parts_(options.on, blocks_of_step(Queue(*options.on, {}), a_), split_rows_of_step(a_)) {
     finish_placing();
   }
   prepared_on_gpu(const device_csr_pointer<A>& a, const prepare_options& options)
@@ -85,7 +85,7 @@ class prepared_on_gpu final : public prepared_matrix<V> {
   prepared_on_gpu(Queue queue, const device_csr_pointer<A>& a, const prepare_options& options)
       : prepared_matrix<V>(a->rows, a->cols, options.on),
         a_(queue, a, options),
-        parts_(options.on, blocks_of_step(queue, a_), cut_rows_of_step(a_)) {
+        parts_(options.on, blocks_of_step(queue, a_), split_rows_of_step(a_)) {
     finish_placing();
   }
 
@@ -98,9 +98,9 @@ class prepared_on_gpu final : public prepared_matrix<V> {
     else
       return blocks_for(a.rows);
   }
-  static std::int64_t cut_rows_of_step(const Placed& a) {
-    if constexpr (requires { Launch::cut_rows(a); })
-      return Launch::cut_rows(a);
+  static std::int64_t split_rows_of_step(const Placed& a) {
+    if constexpr (requires { Launch::split_rows(a); })
+      return Launch::split_rows(a);
     else
       return 0;
   }
@@ -112,7 +112,7 @@ class prepared_on_gpu final : public prepared_matrix<V> {
 
   void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const override {
     Queue queue(*this->where(), in);
-    const fused_rows<V> finish = parts_.epilogue(step, sums);
+    const fused_epilogue<V> finish = parts_.epilogue(step, sums);
     if constexpr (finishes_rows<Launch, Queue, Placed>) {
       Launch::multiply(queue, a_, x, y, finish);
     } else {
@@ -123,7 +123,7 @@ class prepared_on_gpu final : public prepared_matrix<V> {
   }
 
   Placed a_;
-  step_parts parts_;
+  step_scratch parts_;
 };
 
 /// How a kernel's matrix lies on the device, for values in A and sums in V.
@@ -235,8 +235,8 @@ inline constexpr kernel_row sliced_rows[] = {
 
 template <class Queue>
 inline constexpr kernel_row packed_rows[] = {
-    candidate<Queue, lanes_packed_launch>("lanes_packed", "lanes",
-                                          "a thread per row, a warp per slice, as each slice is held"),
+    candidate<Queue, warp_packed_slices_launch>("warp_packed_slices", "warp_packed",
+                                                "a thread per row, a warp per slice, as each slice is held"),
     candidate<Queue, hubs_slices_launch>("hubs_slices", "hubs",
                                          "x of the columns used most in shared memory, long rows cut"),
 };

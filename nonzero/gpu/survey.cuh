@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/fingerprint.hpp>
 #include <nonzero/gpu/shared.cuh>
 #include <nonzero/gpu/threads.cuh>
 #include <nonzero/gpu/warp_slices_internal.hpp>
+#include <nonzero/kernel/device_survey.hpp>
 
 // The functions of formats/device_survey.hpp, for one Queue. Each block or warp leaves a record, and the host
 // adds them up: a few kilobytes.
@@ -50,7 +50,7 @@ template <class Counts> __device__ offset steps_of_window(Counts& count, offset 
     if (first + lane > 0) steps += (rows + 31) / 32;
     longer = __shfl_sync(full_warp, rows, 0);
   }
-  steps = sum_of_group<32>(steps);
+  steps = group_sum<32>(steps);
   const unsigned past_bins = count[length_bins - 1];
   return steps + (longest - top) * ((past_bins + 31) / 32);
 }
@@ -92,8 +92,8 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
     __syncthreads();
   }
   found.longest = pick_of_warp(found.longest, larger);
-  found.in_long_rows = sum_of_group<32>(found.in_long_rows);
-  found.apart = sum_of_group<32>(found.apart);
+  found.in_long_rows = group_sum<32>(found.in_long_rows);
+  found.apart = group_sum<32>(found.apart);
   if (threadIdx.x % 32 == 0) found_by_warp[threadIdx.x / 32] = found;
   __syncthreads();
   if (threadIdx.x != 0) return;

@@ -16,24 +16,24 @@ __device__ inline std::int64_t thread_in_grid() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-/// In a kernel before one that is launched by launch_after: that one may be set up once all blocks of this
-/// one are under way.
-__device__ inline void let_next_launch_begin() {
+/// In a kernel before one that is launched by launch_dependent: that one may be set up once all blocks of
+/// this one are under way.
+__device__ inline void trigger_dependent_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
-/// In a kernel that is launched by launch_after: waits until all that was launched before it is done. What
-/// that writes is not touched before, and does not come in as const __restrict__: for all that the compiler
-/// knows then, it may be read ahead of the wait.
-__device__ inline void wait_for_launch_before() {
+/// In a kernel that is launched by launch_dependent: waits until all that was launched before it is done.
+/// What that writes is not touched before, and does not come in as const __restrict__: for all that the
+/// compiler knows then, it may be read ahead of the wait.
+__device__ inline void wait_for_prerequisite() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
 /// The lanes, as a mask for __shfl_sync, of the group of `Lanes` neighbours that this thread is in.
-template <int Lanes> __device__ unsigned group_of_lanes() {
+template <int Lanes> __device__ unsigned group_mask() {
   const unsigned first = threadIdx.x % 32 / Lanes * Lanes;
   return full_warp >> (32 - Lanes) << first;
 }
@@ -41,13 +41,13 @@ template <int Lanes> __device__ unsigned group_of_lanes() {
 /// The sum over a group's lanes, in its first lane; always added in the same order.
 /// Shuffles exchange registers. The lectures of 2013 add through volatile shared memory and count on a warp
 /// running in lockstep, which no card since Volta (2017) promises.
-template <int Lanes, class V> __device__ V sum_of_group(V value) {
+template <int Lanes, class V> __device__ V group_sum(V value) {
   for (int step = Lanes / 2; step > 0; step /= 2)
-    value += __shfl_down_sync(group_of_lanes<Lanes>(), value, step, Lanes);
+    value += __shfl_down_sync(group_mask<Lanes>(), value, step, Lanes);
   return value;
 }
 
-/// How many blocks give `count` pieces of work a thread each.
+/// How many blocks give `count` segments of work a thread each.
 inline std::int64_t blocks_for(std::int64_t count) {
   return (count + threads_per_block - 1) / threads_per_block;
 }

@@ -174,7 +174,7 @@ std::vector<named_weight> parse_named_weights(std::string_view text, std::string
 }
 
 std::string read_text(const std::filesystem::path& path) {
-  constexpr std::size_t piece = std::size_t{1} << 20;
+  constexpr std::size_t segment = std::size_t{1} << 20;
   archive_reader reader(path);
   std::string out;
   const auto entry = reader.next();
@@ -182,7 +182,7 @@ std::string read_text(const std::filesystem::path& path) {
   if (!entry->name.empty())
     throw parse_error(fmt::format("{}: this is an archive, and no text", path.string()));
   for (std::size_t size = 0;;) {
-    out.resize(size + std::max(piece, size / 2));
+    out.resize(size + std::max(segment, size / 2));
     const std::size_t wanted = out.size() - size, got = reader.read({out.data() + size, wanted});
     size += got;
     if (got == wanted) continue;

@@ -30,7 +30,7 @@ void require_possible(const header& h, std::size_t bytes, std::string_view name,
 template <class V>
 csr<V> read_archive(const std::filesystem::path& path, const read_options& options, matrix_market_info* info);
 
-/// The lines of entries of a file, taken in pieces, in parallel within a piece.
+/// The lines of entries of a file, taken in segments, in parallel within a segment.
 template <class V> class body {
   using layouts = matrix_market_info::layouts;
   using fields = matrix_market_info::fields;
@@ -46,8 +46,8 @@ template <class V> class body {
         options_(options),
         assembly_(h.rows, h.cols, h.info.symmetry == symmetries::general ? h.entries : 2 * h.entries) {}
 
-  /// Takes the next piece: whole lines, except that the last of the file need not end. `report(part)` says
-  /// how far a part of this piece brings the whole.
+  /// Takes the next segment: whole lines, except that the last of the file need not end. `report(part)` says
+  /// how far a part of this segment brings the whole.
   template <class Report> void take(std::string_view text, const Report& report) {
     const std::vector<const char*> begins = cut_into_blocks(text, options_.block_bytes);
     const std::size_t blocks = begins.size() - 1;
@@ -84,7 +84,7 @@ template <class V> class body {
  private:
   bool is_array() const { return header_.info.layout == layouts::array; }
 
-  /// Parses one block and says what it held. `text` is where this piece's lines begin.
+  /// Parses one block and says what it held. `text` is where this segment's lines begin.
   block_counts take_block(cursor c, std::size_t position, const char* text) {
     const char* line = c.at;
     try {

@@ -6,7 +6,7 @@
 #include <nonzero/io/archive.hpp>
 #include <nonzero/io/matrix_market_body_internal.hpp>
 
-// Matrix Market text that cannot be mapped: a piece at a time.
+// Matrix Market text that cannot be mapped: a segment at a time.
 namespace nz::matrix_market {
 namespace {
 
@@ -22,7 +22,7 @@ bool holds_header(std::string_view text) {
   return false;
 }
 
-/// Reads the current entry of an archive, or a plain stream, a piece at a time.
+/// Reads the current entry of an archive, or a plain stream, a segment at a time.
 template <class V>
 csr<V> read_stream(archive_reader& source, std::string_view name, const read_options& options,
                    matrix_market_info* info) {

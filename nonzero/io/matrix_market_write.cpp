@@ -36,17 +36,17 @@ template <class V> void format_entries(const csr<V>& a, offset begin, offset end
   out.resize(static_cast<std::size_t>(to - out.data()));
 }
 
-/// Formats [0, count) by tasks in parallel, a few at a time, and writes the pieces in order.
+/// Formats [0, count) by tasks in parallel, a few at a time, and writes the segments in order.
 template <class Format> void write_in_parallel(output_file& file, offset count, const Format& format) {
   const offset tasks = (count + entries_per_task - 1) / entries_per_task;
-  std::vector<array<char>> pieces(4 * static_cast<std::size_t>(thread_count(0)));
-  for (offset first = 0; first < tasks; first += static_cast<offset>(pieces.size())) {
-    const offset batch = std::min<offset>(tasks - first, static_cast<offset>(pieces.size()));
+  std::vector<array<char>> segments(4 * static_cast<std::size_t>(thread_count(0)));
+  for (offset first = 0; first < tasks; first += static_cast<offset>(segments.size())) {
+    const offset batch = std::min<offset>(tasks - first, static_cast<offset>(segments.size()));
     parallel_tasks(batch, 0, [&](std::int64_t t) {
       const offset begin = (first + t) * entries_per_task;
-      format(begin, std::min(begin + entries_per_task, count), pieces[t]);
+      format(begin, std::min(begin + entries_per_task, count), segments[t]);
     });
-    for (offset t = 0; t < batch; ++t) file.write(pieces[t].data(), pieces[t].size());
+    for (offset t = 0; t < batch; ++t) file.write(segments[t].data(), segments[t].size());
   }
 }
 

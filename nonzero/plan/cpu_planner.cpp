@@ -6,8 +6,8 @@
 
 #include <nonzero/core/threads.hpp>
 #include <nonzero/formats/fingerprint.hpp>
-#include <nonzero/plan/cpu_contest_internal.hpp>
 #include <nonzero/plan/cpu_survey_internal.hpp>
+#include <nonzero/plan/cpu_tuner_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/plan/planner_internal.hpp>
 #include <nonzero/plan/reorder.hpp>
@@ -71,8 +71,8 @@ template <class V> class cpu_planner final : public planner<V> {
   std::string find_choice_key() const override;
   std::optional<plan<V>> make_remembered(const remembered_choice& choice, const std::string& reason) override;
   plan<V> make_measured() override;
-  bool could_reorder(const cpu_contest<V>& as_it_is) const;
-  std::optional<plan<V>> make_reordered_plan(const cpu_contest<V>& as_it_is);
+  bool could_reorder(const cpu_tuner<V>& as_it_is) const;
+  std::optional<plan<V>> make_reordered_plan(const cpu_tuner<V>& as_it_is);
   std::unique_ptr<prepared_matrix<V>> prepare_reordered(std::string_view kernel, std::span<const index> order,
                                                         std::unique_ptr<const csr<V>>& kept) const;
   /// What make_reordered keeps beside the matrix.
@@ -127,7 +127,7 @@ std::optional<plan<V>> cpu_planner<V>::make_remembered(const remembered_choice& 
 
 /// Whether rows that lie close to each other share columns, are not numbered so, and enough time is lost by
 /// that to pay for new numbers.
-template <class V> bool cpu_planner<V>::could_reorder(const cpu_contest<V>& as_it_is) const {
+template <class V> bool cpu_planner<V>::could_reorder(const cpu_tuner<V>& as_it_is) const {
   if (!options_.may_reorder || a_.rows != a_.cols) return false;
   constexpr double line = 64, near_column = 2;  // bytes
   const double lines = report_.gathers.lines_per_entry, nearby = report_.gathers.nearby_columns_per_entry;
@@ -157,16 +157,15 @@ std::unique_ptr<prepared_matrix<V>> cpu_planner<V>::prepare_reordered(
 }
 
 /// None where the order brings too little, or where there is too little memory for it.
-template <class V>
-std::optional<plan<V>> cpu_planner<V>::make_reordered_plan(const cpu_contest<V>& as_it_is) {
+template <class V> std::optional<plan<V>> cpu_planner<V>::make_reordered_plan(const cpu_tuner<V>& as_it_is) {
   const auto start = clock::now();
   try {
     const array<index> order = reverse_cuthill_mckee(a_);
     auto kept = std::make_unique<const csr<V>>(permute_symmetric(a_, order));
     report_.reorder_seconds = seconds_since(start);
-    contest_terms inner_terms = this->terms();
+    tuner_options inner_terms = this->terms();
     inner_terms.memory_budget -= order_bytes();
-    cpu_contest<V> held(*kept, inner_terms, options_.simd);
+    cpu_tuner<V> held(*kept, inner_terms, options_.simd);
     const auto csr = make_reordered(find_kernel(fallback_kernel, device_kind::cpu)
                                         .prepare(*kept, {.simd = options_.simd, .may_borrow = true}),
                                     std::span<const index>(order));
@@ -192,7 +191,7 @@ std::optional<plan<V>> cpu_planner<V>::make_reordered_plan(const cpu_contest<V>&
 template <class V> plan<V> cpu_planner<V>::make_measured() {
   report_.longest_row = find_longest_row(a_);
   report_.gathers = find_locality(a_);
-  cpu_contest<V> held(a_, this->terms(), options_.simd);
+  cpu_tuner<V> held(a_, this->terms(), options_.simd);
   report_.bytes_per_second = held.bytes_per_second();
   report_.csr_seconds = held.base_seconds();
   report_.waiting_seconds = held.waiting_seconds();

@@ -22,7 +22,7 @@ double share(offset part, offset whole) {
 
 /// Bytes of a value, on average, where those that single precision holds take four, and those that are all
 /// the same none.
-double exact_value_bytes(const device_facts& a) {
+double exact_value_bytes(const device_features& a) {
   if (a.slice.same == a.slice.entries) return 0;
   const double exact = share(a.slice.exact, a.slice.entries);
   return exact * sizeof(float) + (1 - exact) * a.value_bytes;
@@ -31,7 +31,7 @@ double exact_value_bytes(const device_facts& a) {
 /// Where a cache holds x, gathering by slices is a little faster than by rows (H200: 0.93 of the waiting on
 /// rows of 16 at random in float, 0.9 in double); past it, it is no faster. Where rows differ much, csr_merge
 /// waits for other things too: 0.7 (arrow, NotreDame_www). Values that are all the same are not there.
-device_forecast foresee_sell(const device_facts& a) {
+prediction predict_sell(const device_features& a) {
   constexpr double per_slice = 8, passes = 4;  // where it begins, and its first row
   const double value = a.slice.same == a.slice.entries ? 0 : a.value_bytes;
   const double near = a.row.apart > 0 ? 0.7 : 0.9;
@@ -42,7 +42,7 @@ device_forecast foresee_sell(const device_facts& a) {
 }
 
 /// In blocks of n x n, n - 1 of n rows have the columns of the row before.
-device_forecast foresee_bsr(const device_facts& a) {
+prediction predict_bsr(const device_features& a) {
   constexpr double least_twins = 0.45, largest_block = 8, passes = 8;
   if (a.slice.twin_rows < least_twins)
     return {.verdict = "few rows have the columns of the row before: no small dense blocks"};
@@ -55,7 +55,7 @@ device_forecast foresee_bsr(const device_facts& a) {
 }
 
 /// Slices of diagonals hold no columns, and those of constants no values either.
-device_forecast foresee_lanes(const device_facts& a) {
+prediction predict_warp_packed(const device_features& a) {
   constexpr double per_slice = 12, passes = 12;  // its pattern and its first value
   const slice_survey& s = a.slice;
   const double value = exact_value_bytes(a);
@@ -70,43 +70,43 @@ device_forecast foresee_lanes(const device_facts& a) {
           static_cast<double>(a.row.longest), passes};
 }
 
-/// Columns used most have short numbers, and their x is at hand. Rows are cut into strands.
-device_forecast foresee_hubs(const device_facts& a) {
-  constexpr double passes = 30, per_strand = 6, longest_strand = 128, short_number = 2;
+/// Columns used most have short numbers, and their x is at hand. Rows are cut into virtual_rows.
+prediction predict_hubs(const device_features& a) {
+  constexpr double passes = 30, per_virtual_row = 6, longest_virtual_row = 128, short_number = 2;
   const double column = a.hub_share * short_number + (1 - a.hub_share) * sizeof(index);
-  return {static_cast<double>(a.nnz) * (exact_value_bytes(a) + column) + a.rows * per_strand, longest_strand,
-          passes, 1 - a.hub_share};
+  return {static_cast<double>(a.nnz) * (exact_value_bytes(a) + column) + a.rows * per_virtual_row,
+          longest_virtual_row, passes, 1 - a.hub_share};
 }
 
 /// Whether a warp for each part of a row has enough to do nearly everywhere (csr_groups.cuh).
-bool has_long_rows(const device_facts& a) { return 4 * a.row.in_long_rows >= 3 * a.nnz; }
+bool has_long_rows(const device_features& a) { return 4 * a.row.in_long_rows >= 3 * a.nnz; }
 
 /// Whether the cache holds all of it.
-bool is_near(const device_facts& a) { return a.csr_bytes + a.vector_bytes() < a.cache_bytes; }
+bool is_near(const device_features& a) { return a.csr_bytes + a.vector_bytes() < a.cache_bytes; }
 
 }  // namespace
 
-std::optional<device_forecast> foresee_on_device(std::string_view kernel, const device_facts& a) {
-  if (kernel == "sell_slices") return foresee_sell(a);
-  if (kernel == "bsr_rows") return foresee_bsr(a);
-  if (kernel == "lanes_packed") return foresee_lanes(a);
-  if (kernel == "hubs_slices") return foresee_hubs(a);
+std::optional<prediction> predict_on_device(std::string_view kernel, const device_features& a) {
+  if (kernel == "sell_slices") return predict_sell(a);
+  if (kernel == "bsr_rows") return predict_bsr(a);
+  if (kernel == "warp_packed_slices") return predict_warp_packed(a);
+  if (kernel == "hubs_slices") return predict_hubs(a);
   return std::nullopt;
 }
 
-double predict_seconds(const device_forecast& seen, const device_facts& a, double bytes_per_second,
+double predict_seconds(const prediction& seen, const device_features& a, double bytes_per_second,
                        double waiting) {
   const double moving = (seen.bytes + a.vector_bytes()) / bytes_per_second + seen.gathers * waiting;
   return launch_seconds + std::max(moving, seen.steps * step_seconds);
 }
 
-double predict_conversion(const kernel_row& kernel, const device_forecast& seen, const device_facts& a,
+double predict_conversion(const kernel_row& kernel, const prediction& seen, const device_features& a,
                           double bytes_per_second) {
   if (!kernel.converts_on_device) return a.csr_bytes / host_conversion_speed;
   return conversion_seconds + seen.passes * a.csr_bytes / bytes_per_second;
 }
 
-std::string_view pick_csr_kernel(const device_facts& a) {
+std::string_view pick_csr_kernel(const device_features& a) {
   if (a.csr_bytes < static_cast<double>(fewest_bytes))
     return static_cast<double>(a.row.longest) <= lanes_of_warp ? "csr_vector" : "csr_groups";
   if (is_near(a) || has_long_rows(a)) return "csr_groups";
@@ -114,7 +114,7 @@ std::string_view pick_csr_kernel(const device_facts& a) {
   return is_even && a.mean_row() <= short_row ? "csr_scalar" : "csr_merge";
 }
 
-std::string rule_out_csr_kernel(std::string_view kernel, const device_facts& a, double bytes_per_second) {
+std::string rule_out_csr_kernel(std::string_view kernel, const device_features& a, double bytes_per_second) {
   const double reading = launch_seconds + (a.csr_bytes + a.vector_bytes()) / bytes_per_second;
   if (kernel == "csr_scalar") {
     if (static_cast<double>(a.row.longest) * step_seconds > reading)

@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include <nonzero/formats/device_survey.hpp>
-#include <nonzero/formats/kernel_row.hpp>
+#include <nonzero/kernel/device_survey.hpp>
+#include <nonzero/kernel/kernel_row.hpp>
 
 // What the GPU's kernels would take for a matrix, by what the surveys say of it. Rough: it decides what is
-// worth converting, and the contest decides the rest.
+// worth converting, and the tuner decides the rest.
 namespace nz {
 
 /// What is known of a matrix before any candidate is converted.
-struct device_facts {
+struct device_features {
   index rows = 0, cols = 0;
   offset nnz = 0;
   double value_bytes = 0;
@@ -28,7 +28,7 @@ struct device_facts {
   double vector_bytes() const { return (static_cast<double>(rows) + cols) * value_bytes; }
 };
 
-struct device_forecast {
+struct prediction {
   double bytes = 0;          // of the converted matrix
   double steps = 0;          // entries that one thread multiplies one after the other, at the most
   double passes = 0;         // over CSR that the conversion takes
@@ -37,14 +37,14 @@ struct device_forecast {
 };
 
 /// None for a kernel that there is no model of.
-std::optional<device_forecast> foresee_on_device(std::string_view kernel, const device_facts& a);
+std::optional<prediction> predict_on_device(std::string_view kernel, const device_features& a);
 
 /// What so many bytes and steps take, where bytes move at so many per second and reading x adds `waiting`.
-double predict_seconds(const device_forecast& seen, const device_facts& a, double bytes_per_second,
+double predict_seconds(const prediction& seen, const device_features& a, double bytes_per_second,
                        double waiting);
 
 /// Conversion of all of it, on the device or by the host's threads.
-double predict_conversion(const kernel_row& kernel, const device_forecast& seen, const device_facts& a,
+double predict_conversion(const kernel_row& kernel, const prediction& seen, const device_features& a,
                           double bytes_per_second);
 
 /// What a conversion on the device takes besides its passes: launches, memory, a few numbers read back.
@@ -57,8 +57,8 @@ constexpr std::uint64_t fewest_bytes = 1 << 20;
 /// Keeps nothing beside the matrix but what steps need.
 constexpr std::string_view smallest_csr_kernel = "csr_vector";
 /// The kernel of CSR for a matrix that is not worth measuring.
-std::string_view pick_csr_kernel(const device_facts& a);
+std::string_view pick_csr_kernel(const device_features& a);
 /// Why a kernel of CSR need not be timed; empty where it might be the fastest of them.
-std::string rule_out_csr_kernel(std::string_view kernel, const device_facts& a, double bytes_per_second);
+std::string rule_out_csr_kernel(std::string_view kernel, const device_features& a, double bytes_per_second);
 
 }  // namespace nz

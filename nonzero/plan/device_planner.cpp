@@ -2,7 +2,7 @@
 
 #include <nonzero/gpu/cuda/device.hpp>
 #include <nonzero/gpu/emulator/device.hpp>
-#include <nonzero/plan/device_contest_internal.hpp>
+#include <nonzero/plan/device_tuner_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/plan/measure.hpp>
 #include <nonzero/plan/planner_internal.hpp>
@@ -42,21 +42,21 @@ template <class V> class device_planner final : public planner<V> {
     return choice_key(surveys_.fingerprint(*a_), sizeof(V), machine_hash(*a_->where()), options_, report_);
   }
   std::optional<plan<V>> make_remembered(const remembered_choice& choice, const std::string& reason) override;
-  device_facts find_row_facts();
+  device_features find_row_facts();
 
   std::shared_ptr<const device_csr<V>> a_;
   device_surveys<V> surveys_;
 };
 
-template <class V> device_facts device_planner<V>::find_row_facts() {
-  device_facts out{.rows = a_->rows,
-                   .cols = a_->cols,
-                   .nnz = a_->nnz,
-                   .value_bytes = sizeof(V),
-                   .csr_bytes = static_cast<double>(report_.csr_bytes),
-                   .cache_bytes = static_cast<double>(a_->where()->cache_bytes()),
-                   .row = surveys_.rows(*a_),
-                   .slice = {}};
+template <class V> device_features device_planner<V>::find_row_facts() {
+  device_features out{.rows = a_->rows,
+                      .cols = a_->cols,
+                      .nnz = a_->nnz,
+                      .value_bytes = sizeof(V),
+                      .csr_bytes = static_cast<double>(report_.csr_bytes),
+                      .cache_bytes = static_cast<double>(a_->where()->cache_bytes()),
+                      .row = surveys_.rows(*a_),
+                      .slice = {}};
   report_.longest_row = out.row.longest;
   return out;
 }
@@ -90,11 +90,11 @@ std::optional<plan<V>> device_planner<V>::make_remembered(const remembered_choic
 }
 
 template <class V> plan<V> device_planner<V>::make_measured() {
-  device_facts facts = find_row_facts();
+  device_features facts = find_row_facts();
   facts.slice = surveys_.slices(*a_);
-  contest_terms terms = this->terms();
+  tuner_options terms = this->terms();
   terms.most_conversions = most_conversions;
-  device_contest<V> held(a_, facts, surveys_, terms);
+  device_tuner<V> held(a_, facts, surveys_, terms);
   report_.bytes_per_second = held.bytes_per_second();
   report_.waiting_seconds = held.waiting_seconds();
   auto outcome = held.run();

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <nonzero/core/grid_steps.hpp>
+#include <nonzero/kernel/grid_steps.hpp>
 
 namespace nz {
 

@@ -54,16 +54,24 @@ constexpr auto as_bsr = [](const auto& a, padding_budget) { return to_bsr(a); };
 constexpr auto as_sbsr = [](const auto& a, padding_budget) { return to_sbsr(a); };
 constexpr auto as_binned = [](const auto& a, padding_budget) { return to_binned(a); };
 constexpr auto as_hubs = [](const auto& a, padding_budget budget) { return to_hubs(a, {}, budget); };
-constexpr auto as_lanes = [](const auto& a, padding_budget budget) { return to_lanes(a, budget); };
+constexpr auto as_warp_packed = [](const auto& a, padding_budget budget) {
+  return to_warp_packed(a, budget);
+};
 constexpr auto as_packed = [](const auto& a, padding_budget) { return to_packed(a); };
 
 constexpr kernel_row serial_rows[] = {
-    serial_row<as_csr>("csr_serial", "csr"),          serial_row<as_coo>("coo_serial", "coo"),
-    serial_row<as_ell>("ell_serial", "ell"),          serial_row<as_hyb>("hyb_serial", "hyb"),
-    serial_row<as_jds>("jds_serial", "jds"),          serial_row<as_tjds>("tjds_serial", "tjds"),
-    serial_row<as_bsr>("bsr_serial", "bsr"),          serial_row<as_sell>("sell_serial", "sell"),
-    serial_row<as_packed>("packed_serial", "packed"), serial_row<as_binned>("binned_serial", "binned"),
-    serial_row<as_sbsr>("sbsr_serial", "sbsr"),       serial_row<as_lanes>("lanes_serial", "lanes"),
+    serial_row<as_csr>("csr_serial", "csr"),
+    serial_row<as_coo>("coo_serial", "coo"),
+    serial_row<as_ell>("ell_serial", "ell"),
+    serial_row<as_hyb>("hyb_serial", "hyb"),
+    serial_row<as_jds>("jds_serial", "jds"),
+    serial_row<as_tjds>("tjds_serial", "tjds"),
+    serial_row<as_bsr>("bsr_serial", "bsr"),
+    serial_row<as_sell>("sell_serial", "sell"),
+    serial_row<as_packed>("packed_serial", "packed"),
+    serial_row<as_binned>("binned_serial", "binned"),
+    serial_row<as_sbsr>("sbsr_serial", "sbsr"),
+    serial_row<as_warp_packed>("warp_packed_serial", "warp_packed"),
     serial_row<as_hubs>("hubs_serial", "hubs"),
 };
 
@@ -94,10 +102,10 @@ constexpr format_row format_table[] = {
         "bsr", "small dense blocks with one column each, csr for the rest"),
     row<[](const auto& a) { return sbsr_footprint(a); }>(
         "sbsr", "small dense blocks of a symmetric matrix, one triangle of them"),
-    row<[](const auto& a) { return lanes_footprint(a); }>(
-        "lanes", "slices of 32 rows, a row per GPU lane: repeated patterns once, exact short values"),
+    row<[](const auto& a) { return warp_packed_footprint(a); }>(
+        "warp_packed", "slices of 32 rows, a row per GPU lane: repeated patterns once, exact short values"),
     row<[](const auto& a) { return hubs_footprint(a); }>(
-        "hubs", "pieces of rows by GPU lanes, the columns used most by short numbers, exact short values"),
+        "hubs", "segments of rows by GPU lanes, the columns used most by short numbers, exact short values"),
 };
 
 }  // namespace

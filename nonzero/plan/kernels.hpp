@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include <nonzero/formats/kernel_row.hpp>
+#include <nonzero/kernel/kernel_row.hpp>
 
 namespace nz {
 

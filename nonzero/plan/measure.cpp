@@ -186,11 +186,11 @@ struct read_memory {
 
 }  // namespace
 
-std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_calls> contestants,
+std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_calls> entries,
                                      const turn_options& options) {
   const double budget = options.budget_seconds > 0 ? options.budget_seconds : 0;  // NaN is none either
   std::vector<contender> all;
-  for (const timed_calls& run : contestants) all.push_back(make_contender(run, kind, budget));
+  for (const timed_calls& run : entries) all.push_back(make_contender(run, kind, budget));
   const int rounds = find_rounds(all, kind, budget);
   for (int round = 0; round < rounds; ++round) {
     if (options.report) options.report(static_cast<double>(round) / rounds);

@@ -45,7 +45,7 @@ struct turn_options {
 /// As `measure`, for several that are sampled in turns: a round is one sample of each, so that what else the
 /// machine does hits all alike. All get the same number of samples, 11 at the least, or 3 where that would
 /// take ten times all budgets. One that can no more has a timing without samples.
-std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_calls> contestants,
+std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_calls> entries,
                                      const turn_options& options = {});
 
 /// How long a ceiling is measured, for each of its samples' medians.

@@ -10,8 +10,8 @@
 
 #include <nonzero/core/device.hpp>
 #include <nonzero/formats/csr.hpp>
-#include <nonzero/formats/device_csr.hpp>
-#include <nonzero/formats/prepared_matrix.hpp>
+#include <nonzero/kernel/device_csr.hpp>
+#include <nonzero/kernel/prepared_matrix.hpp>
 #include <nonzero/plan/locality.hpp>
 
 namespace nz {

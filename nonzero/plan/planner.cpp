@@ -46,14 +46,14 @@ bool planner<V>::accept(std::string_view kernel, const prepared_matrix<V>& ready
   return true;
 }
 
-template <class V> contest_terms planner<V>::terms() const {
+template <class V> tuner_options planner<V>::terms() const {
   return {.memory_budget = report_.memory_budget,
           .multiplies = options_.expected_multiplies,
           .are_steps = options_.are_steps,
           .deterministic = options_.deterministic};
 }
 
-template <class V> void planner<V>::report_on(const contest<V>& held) {
+template <class V> void planner<V>::report_on(const tuner<V>& held) {
   report_.base_kernel = held.base_kernel();
   report_.candidates = held.candidates();
   for (const plan_candidate& c : report_.candidates)

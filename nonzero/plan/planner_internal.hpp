@@ -6,8 +6,8 @@
 #include <string>
 
 #include <nonzero/plan/choices_internal.hpp>
-#include <nonzero/plan/contest_internal.hpp>
 #include <nonzero/plan/plan.hpp>
+#include <nonzero/plan/tuner_internal.hpp>
 
 namespace nz {
 
@@ -31,8 +31,8 @@ template <class V> class planner {
   planner(const matrix_facts& a, const plan_options& options);
 
   plan<V> finish(std::unique_ptr<const csr<V>> kept, std::unique_ptr<prepared_matrix<V>> ready);
-  contest_terms terms() const;
-  void report_on(const contest<V>& held);
+  tuner_options terms() const;
+  void report_on(const tuner<V>& held);
   double seconds_so_far() const;
   /// Whether the budget allows it; where it does, the report has its name and reason.
   bool accept(std::string_view kernel, const prepared_matrix<V>& ready, std::string reason);

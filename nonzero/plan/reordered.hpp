@@ -3,7 +3,7 @@
 #include <memory>
 
 #include <nonzero/core/array.hpp>
-#include <nonzero/formats/prepared_matrix.hpp>
+#include <nonzero/kernel/prepared_matrix.hpp>
 
 namespace nz {
 

@@ -97,7 +97,8 @@ template <class V> void multiply(V alpha, const binned<V>& a, std::span<const V>
   multiply_entries(alpha, a, x, beta, y);
 }
 
-template <class V> void multiply(V alpha, const lanes<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+template <class V>
+void multiply(V alpha, const warp_packed<V>& a, std::span<const V> x, V beta, std::span<V> y) {
   multiply_entries(alpha, a, x, beta, y);
 }
 
@@ -159,8 +160,9 @@ template void multiply(float, const packed<float>&, std::span<const float>, floa
 template void multiply(double, const packed<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const binned<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const binned<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const lanes<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const lanes<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, const warp_packed<float>&, std::span<const float>, float, std::span<float>);
+template void multiply(double, const warp_packed<double>&, std::span<const double>, double,
+                       std::span<double>);
 template void multiply(float, const hubs<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const hubs<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const sbsr<float>&, std::span<const float>, float, std::span<float>);

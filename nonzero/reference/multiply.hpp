@@ -10,11 +10,11 @@
 #include <nonzero/formats/hubs.hpp>
 #include <nonzero/formats/hyb.hpp>
 #include <nonzero/formats/jds.hpp>
-#include <nonzero/formats/lanes.hpp>
 #include <nonzero/formats/packed.hpp>
 #include <nonzero/formats/sbsr.hpp>
 #include <nonzero/formats/sell.hpp>
 #include <nonzero/formats/tjds.hpp>
+#include <nonzero/formats/warp_packed.hpp>
 
 namespace nz::reference {
 
@@ -30,7 +30,8 @@ template <class V> void multiply(V alpha, const packed<V>& a, std::span<const V>
 template <class V> void multiply(V alpha, const binned<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const sell<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const bsr<V>& a, std::span<const V> x, V beta, std::span<V> y);
-template <class V> void multiply(V alpha, const lanes<V>& a, std::span<const V> x, V beta, std::span<V> y);
+template <class V>
+void multiply(V alpha, const warp_packed<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const hubs<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const sbsr<V>& a, std::span<const V> x, V beta, std::span<V> y);
 

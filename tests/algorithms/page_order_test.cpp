@@ -42,7 +42,7 @@ TEST(PageOrder, ByWorkIsTheOneThatHubsHave) {
   const auto links = nz::generate::rmat<double>(16, 16);
   const auto matrix = nz::make_link_matrix(links, {.numbers = page_order::by_work});
   const auto made = nz::to_hubs(matrix.to);
-  ASSERT_GT(made.cut_row.size(), 0U);
+  ASSERT_GT(made.split_row.size(), 0U);
   std::vector<index> rows;
   std::copy_if(made.target.begin(), made.target.end(), std::back_inserter(rows),
                [](index i) { return i >= 0; });

@@ -126,7 +126,7 @@ TEST(BenchReport, SaysAfterHowManyMultipliesAConversionHasPaid) {
 }
 
 /// On one matrix: a kernel, the plan and a peer.
-nz::cli::bench_matrix contest(const char* name, double ours, double plan, double peer) {
+nz::cli::bench_matrix tuner(const char* name, double ours, double plan, double peer) {
   nz::cli::bench_matrix out{name, "double", 1, 1, 1, 200};
   out.csr_bytes = 160;
   out.results = {{{}, "csr_serial", "csr", false, "", {ours}},
@@ -146,8 +146,8 @@ nz::cli::bench_setting against(std::string_view plan_baseline) {
 TEST(BenchSummary, IsTheGeometricMeanAndTheWorst) {
   nz::cli::bench_summary summary;
   const auto setting = against("");
-  summary.add(contest("a", 1, 2, 4), setting);  // ours 4 times as fast, the plan 2
-  summary.add(contest("b", 3, 4, 3), setting);  // the kernel is even with it
+  summary.add(tuner("a", 1, 2, 4), setting);  // ours 4 times as fast, the plan 2
+  summary.add(tuner("b", 3, 4, 3), setting);  // the kernel is even with it
   const auto json = summary.as_json();
   EXPECT_DOUBLE_EQ(json["double"]["best"]["geometric_mean"], 2);
   EXPECT_DOUBLE_EQ(json["double"]["best"]["worst"], 1);
@@ -162,8 +162,8 @@ TEST(BenchSummary, IsTheGeometricMeanAndTheWorst) {
 TEST(BenchSummary, SaysWhatPlansReachAndTakeAndWhenTheyArePaidBack) {
   nz::cli::bench_summary summary;
   const auto setting = against("eigen");
-  summary.add(contest("a", 9, 2, 4), setting);  // 10 seconds for the plan, 2 won each time: 5
-  summary.add(contest("b", 9, 1, 6), setting);  // 2
+  summary.add(tuner("a", 9, 2, 4), setting);  // 10 seconds for the plan, 2 won each time: 5
+  summary.add(tuner("b", 9, 1, 6), setting);  // 2
   auto json = summary.as_json()["double"]["plan_figures"];
   EXPECT_DOUBLE_EQ(json["part_of_ceiling"]["least"], 0.1);
   EXPECT_DOUBLE_EQ(json["part_of_ceiling"]["most"], 0.2);
@@ -171,12 +171,12 @@ TEST(BenchSummary, SaysWhatPlansReachAndTakeAndWhenTheyArePaidBack) {
   EXPECT_DOUBLE_EQ(json["pays_after"]["worst"], 5);
   EXPECT_NE(summary.text().find("0.50 × CSR's memory"), std::string::npos) << summary.text();
   EXPECT_NE(summary.text().find("5 at worst"), std::string::npos) << summary.text();
-  summary.add(contest("c", 9, 2, 1), setting);  // never
+  summary.add(tuner("c", 9, 2, 1), setting);  // never
   EXPECT_TRUE(summary.as_json()["double"]["plan_figures"]["pays_after"]["worst"].is_null());
 }
 
 TEST(BenchSummary, LeavesOutWhatHasNoPeer) {
-  auto alone = contest("a", 1, 2, 4);
+  auto alone = tuner("a", 1, 2, 4);
   alone.results.pop_back();
   nz::cli::bench_summary summary;
   summary.add(alone, against(""));

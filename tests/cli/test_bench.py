@@ -99,7 +99,7 @@ class Bench(InFolder):
         words = ["dense_rows:3000:2:1", "--device", "cpu"]
         self.assertRegex(self.output_of("bench", *words, *self.QUICK), r"ell_serial +ell +refused: padding past 4 × csr\n")
         verdicts = {r["kernel"]: r["verdict"] for r in self.suited(self.figures(*words)["matrices"][0])}
-        for name in ["ell_blocks", "ell_serial", "lanes_serial"]:
+        for name in ["ell_blocks", "ell_serial", "warp_packed_serial"]:
             self.assertEqual(verdicts.pop(name), "refused")
         self.assertEqual(set(verdicts.values()), {"ok"})
         roomy = self.suited(self.figures(*words, "--padding-budget", "1e9")["matrices"][0])

@@ -408,7 +408,7 @@ class Multiply(InFolder):
 
     def test_by_full_blocks_with_the_kernels_that_need_them(self):
         sums = self.product("fem:3")
-        for kernel in ["bsr_serial", "bsr_rows", "sbsr_serial", "sbsr_stretches"]:
+        for kernel in ["bsr_serial", "bsr_rows", "sbsr_serial", "sbsr_chunks"]:
             self.assertEqual(self.product("fem:3", "--kernel", kernel), sums)  # exact in any order
 
     def test_a_refused_format_is_status_1(self):
@@ -486,8 +486,8 @@ class OnATerminal(InFolder):
             env={**env, "TERM": "xterm-256color", **environment},
         )  # fmt: skip
         os.close(slave)
-        for piece in feed or []:
-            program.stdin.write(piece)
+        for segment in feed or []:
+            program.stdin.write(segment)
             program.stdin.flush()
         program.stdin.close()
         seen = b""

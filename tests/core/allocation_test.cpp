@@ -1,4 +1,4 @@
-// Out of memory at any point is std::bad_alloc, and nothing is lost: every allocation of a piece of work is
+// Out of memory at any point is std::bad_alloc, and nothing is lost: every allocation of a segment of work is
 // made to fail in turn, and as much is live afterwards as before.
 
 #include <atomic>

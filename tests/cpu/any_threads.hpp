@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nonzero/formats/prepared_matrix.hpp>
+#include <nonzero/kernel/prepared_matrix.hpp>
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/cpu/with_threads.hpp"

@@ -23,7 +23,7 @@ template <class To, class V> csr<To> with_values_as(const csr<V>& a) {
   return {a.rows, a.cols, a.row_begin, a.col, nz::array<To>(a.val.begin(), a.val.end())};
 }
 
-/// A block row with a row that is cut into pieces, between others that have blocks.
+/// A block row with a row that is cut into segments, between others that have blocks.
 template <class V> csr<V> with_long_row() {
   csr<V> a = block_matrix<V>({.size = 3, .block_rows = 3000, .per_row = 8});
   const index long_row = 4001;

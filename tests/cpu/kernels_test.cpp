@@ -89,9 +89,9 @@ typename In::ready prepare_unless_refused(const nz::kernel_row& kernel, const cs
   }
 }
 
-/// body(matrix, may_refuse, budget) for the battery, for symmetric blocks in many stretches, for scattered(),
-/// for one that is next to empty, and for a matrix of many chunks between giant rows of several pieces each:
-/// in ELL that would be 20 GB.
+/// body(matrix, may_refuse, budget) for the battery, for symmetric blocks in many chunks, for scattered(),
+/// for one that is next to empty, and for a matrix of many chunks between giant rows of several segments
+/// each: in ELL that would be 20 GB.
 template <class A> void for_each_matrix(const auto& body) {
   for (const auto& [name, a] : battery::matrices<A>()) {
     SCOPED_TRACE(name);
@@ -276,7 +276,7 @@ TEST(CpuKernelTable, HasAKernelForEveryFormatButTheGpusOwn) {
   }
   for (const nz::format_row& format : nz::formats())
     EXPECT_EQ(std::find(formats.begin(), formats.end(), format.name) == formats.end(),
-              format.name == "lanes" || format.name == "hubs")
+              format.name == "warp_packed" || format.name == "hubs")
         << format.name;
 }
 

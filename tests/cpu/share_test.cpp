@@ -41,7 +41,7 @@ TEST(Share, OfEqualCountsDifferByOneAtMost) {
   for (const int threads : numbers_of_threads)
     for (const offset count : {0, 1, 2, 6, 7, 8, 1000}) {
       SCOPED_TRACE(testing::Message() << count << " by " << threads << " threads");
-      const auto shares = shares_of(threads, [&] { return nz::cpu::equal_share(count); });
+      const auto shares = shares_of(threads, [&] { return nz::cpu::equal_range(count); });
       expect_in_order_and_whole(shares, count);
       for (const share& s : shares) {
         EXPECT_GE(s.end - s.begin, count / threads);
@@ -68,7 +68,7 @@ TEST(Share, OfCostsIsWholeWhereverTheCostsStart) {
         SCOPED_TRACE(testing::Message() << costs.size() << " costs from " << start << " by " << threads);
         std::vector<offset> before{start};
         for (const offset cost : costs) before.push_back(before.back() + cost);
-        const auto shares = shares_of(threads, [&] { return nz::cpu::cost_share(before); });
+        const auto shares = shares_of(threads, [&] { return nz::cpu::equal_cost_range(before); });
         expect_in_order_and_whole(shares, static_cast<offset>(costs.size()));
       }
 }
@@ -80,7 +80,7 @@ TEST(Share, OfCostsIsNearlyEqualWhereverTheyStart) {
     for (const offset start : {offset{0}, 3 * count * each, offset{1} << 40}) {
       std::vector<offset> before{start};
       for (offset i = 0; i < count; ++i) before.push_back(before.back() + each);
-      for (const share& s : shares_of(threads, [&] { return nz::cpu::cost_share(before); })) {
+      for (const share& s : shares_of(threads, [&] { return nz::cpu::equal_cost_range(before); })) {
         EXPECT_GE(s.end - s.begin, count / threads - 1) << threads << " threads, from " << start;
         EXPECT_LE(s.end - s.begin, count / threads + 1) << threads << " threads, from " << start;
       }

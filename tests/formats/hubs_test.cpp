@@ -98,8 +98,8 @@ TEST(Hubs, CutRowsOfMoreThan128EntriesIntoPiecesThatTakeThemInTurns) {
   const auto a = nz::generate::row_lengths<double>(1000, lengths, 7);
   const auto b = to_hubs(a, {.most_hubs = 0}, no_limit);
   validate(b);
-  EXPECT_EQ(b.cut_row, (array<index>{1, 3}));
-  EXPECT_EQ(b.piece_begin, (array<offset>{0, 2, 5}));
+  EXPECT_EQ(b.split_row, (array<index>{1, 3}));
+  EXPECT_EQ(b.segment_begin, (array<offset>{0, 2, 5}));
   EXPECT_EQ(b.target, (array<index>{0, -3, -4, -5, -1, -2, 2, 4}));
   EXPECT_EQ(b.rest_length, (array<std::uint8_t>{128, 100, 100, 100, 65, 64, 3, 0}));
   for (index p = 0; p < 3; ++p) {  // of the row of 300: each has every third entry
@@ -206,7 +206,7 @@ TYPED_TEST(HubsConversions, ThereAndBackLoseNothing) {
   }
 }
 
-/// Three slices: a long row in pieces, rows of rest and hub entries, of hub entries, and empty ones.
+/// Three slices: a long row in segments, rows of rest and hub entries, of hub entries, and empty ones.
 csr<double> for_breaking(bool with_few_values) {
   std::vector<std::vector<index>> rows(70);
   for (index j = 0; j < 200; ++j) rows[2].push_back(j);
@@ -234,26 +234,26 @@ TEST(Hubs, ValidateNamesTheInvariantThatIsBroken) {
   with([](matrix& a) { a.hub[1] = a.hub[0]; }, "hub names 1 twice");
   with([](matrix& a) { a.hub.resize(65537, 0); }, "65537 hubs are more than 65536");
   with([](matrix& a) { a.hub.pop_back(); }, "hub_number");
-  with([](matrix& a) { a.cut_row[0] = 70; }, "cut_row[0] is 70, outside 0 to 69");
-  with([](matrix& a) { a.cut_row = {2, 2}; }, "piece_begin is 2 long instead of 3");
-  with([](matrix& a) { a.piece_begin[0] = 1; }, "piece_begin does not start at 0");
-  with([](matrix& a) { a.piece_begin[1] = 0; }, "row 2 has no pieces");
-  with([](matrix& a) { a.piece_begin[1] = 72; }, "72 pieces are more than the 71 strands");
-  with([](matrix& a) { a.piece_begin[1] = 3; }, "target is 71 long instead of 72");
+  with([](matrix& a) { a.split_row[0] = 70; }, "split_row[0] is 70, outside 0 to 69");
+  with([](matrix& a) { a.split_row = {2, 2}; }, "segment_begin is 2 long instead of 3");
+  with([](matrix& a) { a.segment_begin[0] = 1; }, "segment_begin does not start at 0");
+  with([](matrix& a) { a.segment_begin[1] = 0; }, "row 2 has no segments");
+  with([](matrix& a) { a.segment_begin[1] = 72; }, "72 segments are more than the 71 virtual_rows");
+  with([](matrix& a) { a.segment_begin[1] = 3; }, "target is 71 long instead of 72");
   with(
       [](matrix& a) {
-        a.cut_row = {2, 1};
-        a.piece_begin = {0, 1, 2};
+        a.split_row = {2, 1};
+        a.segment_begin = {0, 1, 2};
       },
-      "cut_row does not rise at position 1");
+      "split_row does not rise at position 1");
   with([](matrix& a) { a.target[5] = 70; }, "target[5] is 70, outside -2 to 69");
   with([](matrix& a) { a.target[5] = -3; }, "target[5] is -3, outside -2 to 69");
   with([](matrix& a) { a.target[5] = a.target[4]; }, "target[5] is ");
-  with([](matrix& a) { a.target[5] = 2; }, "target[5] is 2, which has its strands");
+  with([](matrix& a) { a.target[5] = 2; }, "target[5] is 2, which has its virtual_rows");
   with([](matrix& a) { a.hub_length.pop_back(); }, "hub_length is 70 long instead of 71");
   with([](matrix& a) { a.rest_length.push_back(0); }, "rest_length is 72 long instead of 71");
-  with([](matrix& a) { a.hub_length[0] = 60; }, "strand 0 has 60 + ");
-  with([](matrix& a) { --a.rest_length[0]; }, "piece 0 of row 2 has 99 entries instead of 100");
+  with([](matrix& a) { a.hub_length[0] = 60; }, "virtual_row 0 has 60 + ");
+  with([](matrix& a) { --a.rest_length[0]; }, "segment 0 of row 2 has 99 entries instead of 100");
   with([](matrix& a) { a.slices.pop_back(); }, "slices is 2 long instead of 3");
   with([](matrix& a) { a.rest_length[40] = 9; }, "slice 1 has ");
   with([](matrix& a) { ++a.slices[1].hub_steps; }, "slice 1 has ");
@@ -293,8 +293,8 @@ TEST(Hubs, AreRefusedOrHarmlessWhateverTheirNumbersAre) {
       for (auto& number : numbers) try_hostile(number, is_harmless);
     };
     try_all(b.hub);
-    try_all(b.cut_row);
-    try_all(b.piece_begin);
+    try_all(b.split_row);
+    try_all(b.segment_begin);
     try_all(b.target);
     try_all(b.hub_length);
     try_all(b.rest_length);

@@ -6,7 +6,7 @@
 #include <nonzero/gpu/emulator/language_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
 // After the language that it is written in: sorted so by its name.
-#include <nonzero/gpu/csr_merge.cuh>
+#include <nonzero/gpu/kernels/csr_merge.cuh>
 
 #include "tests/gpu/exact_rows.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 using nz::index;
 
-constexpr index share = nz::gpu::items_per_share;
+constexpr index share = nz::gpu::items_per_tile;
 constexpr index shares_per_block = nz::gpu::threads_per_block;  // of the launch that finishes rows
 
 class CsrMerge : public ExactRows {

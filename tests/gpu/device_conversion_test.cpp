@@ -9,8 +9,8 @@
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/kernels.hpp>
 // After the language that it is written in: sorted so by its name.
-#include <nonzero/gpu/placed_bsr.cuh>
-#include <nonzero/gpu/placed_sell.cuh>
+#include <nonzero/gpu/convert/device_bsr.cuh>
+#include <nonzero/gpu/convert/device_sell.cuh>
 
 #include "tests/formats/block_matrices.hpp"
 
@@ -76,7 +76,7 @@ template <class V> csr<V> one_row_in_each_window(index length) {
 }
 
 template <class Offset, class V> void expect_same_slices(const csr<V>& a) {
-  const auto made = make<nz::gpu::placed_sell<V, Offset>>(a, sizeof(Offset) == 8, no_limit);
+  const auto made = make<nz::gpu::device_sell<V, Offset>>(a, sizeof(Offset) == 8, no_limit);
   const offset longest = nz::gpu::longest_in_slices(a.rows, a.nnz());
   auto expected = nz::gpu::to_warp_slices(a, no_limit, longest);
   for (index& i : expected.row)
@@ -120,7 +120,7 @@ template <class Work> std::string refusal(Work work) {
 }
 
 template <class A, class Offset>
-void expect_same_blocks(const nz::gpu::placed_blocks<A, Offset>& made, const nz::bsr<A>& from) {
+void expect_same_blocks(const nz::gpu::device_blocks<A, Offset>& made, const nz::bsr<A>& from) {
   const auto expected = nz::gpu::interleave(from, no_limit);
   const auto rows = nz::gpu::rows_of_slices(expected.block_row);
   EXPECT_EQ(made.block_size, from.block_size);
@@ -147,7 +147,7 @@ void expect_same_blocks(const nz::gpu::placed_blocks<A, Offset>& made, const nz:
 
 /// Where the host finds blocks, the device does; where it refuses, the device does, in the same words.
 template <class Offset, class V> bool expect_same_blocks(const csr<V>& a) {
-  using placed = nz::gpu::placed_bsr<V, Offset>;
+  using placed = nz::gpu::device_bsr<V, Offset>;
   const nz::bsr_options how{.longest_row = std::max<offset>(1024, 4 * a.nnz() / std::max(a.rows, 1))};
   const bool wide = sizeof(Offset) == 8;
   const auto refused = refusal([&] { to_bsr(a, how); });
@@ -160,7 +160,7 @@ template <class Offset, class V> bool expect_same_blocks(const csr<V>& a) {
       if (made.blocks.index() == 0) expect_same_blocks(std::get<0>(made.blocks), *narrow);
       return true;
     }
-  const auto* const blocks = std::get_if<nz::gpu::placed_blocks<V, Offset>>(&made.blocks);
+  const auto* const blocks = std::get_if<nz::gpu::device_blocks<V, Offset>>(&made.blocks);
   EXPECT_NE(blocks, nullptr);
   if (blocks != nullptr) expect_same_blocks(*blocks, to_bsr(a, how));
   return true;
@@ -189,7 +189,7 @@ TYPED_TEST(DeviceConversion, RefusesPaddingOfBlocksInTheWordsOfTheHost) {
   a.val.assign(a.col.size(), TypeParam{1} / 3);
   const auto expected = refusal([&] { nz::gpu::interleave(to_bsr(a), {}); });
   EXPECT_NE(expected.find("bsr by slices would take"), std::string::npos) << expected;
-  using placed = nz::gpu::placed_bsr<TypeParam, std::int32_t>;
+  using placed = nz::gpu::device_bsr<TypeParam, std::int32_t>;
   EXPECT_EQ(refusal([&] { make<placed>(a, false, {}); }), expected);
 }
 
@@ -198,7 +198,7 @@ TYPED_TEST(DeviceConversion, RefusesPaddingInTheWordsOfTheHost) {
   constexpr nz::padding_budget budget{1.5};
   const auto expected = refusal([&] { nz::gpu::to_warp_slices(a, budget); });
   EXPECT_NE(expected, "none");
-  using placed = nz::gpu::placed_sell<TypeParam, std::int32_t>;
+  using placed = nz::gpu::device_sell<TypeParam, std::int32_t>;
   EXPECT_EQ(refusal([&] { make<placed>(a, false, budget); }), expected);
 }
 

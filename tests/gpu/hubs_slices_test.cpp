@@ -97,7 +97,7 @@ TEST(HubsSlices, HoldsAGraphOfOnesInThreeBytesAnEntry) {
 class HubsSlices : public ExactRows {};
 
 TEST_P(HubsSlices, FinishesMoreCutRowsThanItHasWarpsFor) {
-  // Past four times as many as the emulator runs at once; of 2 to 80 pieces.
+  // Past four times as many as the emulator runs at once; of 2 to 80 segments.
   std::vector<index> lengths(400);
   for (index i = 0; i < 400; ++i) lengths[i] = i % 4 == 0 ? i % 9 : 129 + i;
   lengths[7] = lengths[301] = 10'000;

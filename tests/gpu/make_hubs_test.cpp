@@ -9,7 +9,7 @@
 #include <nonzero/gpu/emulator/queue_internal.hpp>
 #include <nonzero/io/generate.hpp>
 // After the language that it is written in: sorted so by its name.
-#include <nonzero/gpu/placed_hubs.cuh>
+#include <nonzero/gpu/convert/device_hubs.cuh>
 
 #include "tests/formats/packing_matrices.hpp"
 
@@ -31,13 +31,13 @@ template <class V, class Offset> void check(const csr<V>& a) {
   const auto on = nz::emulator_device();
   nz::emulator_queue queue(*on, {});
   const auto placed = nz::place_csr(a, on, sizeof(Offset) == sizeof(offset));
-  const nz::gpu::placed_hubs<V, V, Offset> made(queue, placed, {.budget = no_limit, .on = on});
+  const nz::gpu::device_hubs<V, V, Offset> made(queue, placed, {.budget = no_limit, .on = on});
   const auto wanted = to_hubs(a, {.most_hubs = nz::gpu::room_for_hubs<V>(queue, a.nnz())}, no_limit);
   EXPECT_EQ(made.rows, wanted.rows);
   EXPECT_EQ(made.cols, wanted.cols);
   expect_same("hub", made.hub, wanted.hub);
-  expect_same("cut_row", made.cut_row, wanted.cut_row);
-  expect_same("piece_begin", made.piece_begin, wanted.piece_begin);
+  expect_same("split_row", made.split_row, wanted.split_row);
+  expect_same("segment_begin", made.segment_begin, wanted.segment_begin);
   expect_same("target", made.target, wanted.target);
   expect_same("hub_length", made.hub_length, wanted.hub_length);
   expect_same("rest_length", made.rest_length, wanted.rest_length);
@@ -126,7 +126,7 @@ TEST(MakeHubsOnce, RefusesPaddingPastTheBudget) {
   const auto on = nz::emulator_device();
   nz::emulator_queue queue(*on, {});
   const auto make = [&] {
-    nz::gpu::placed_hubs<double, double, std::int32_t>(queue, nz::place_csr(a, on),
+    nz::gpu::device_hubs<double, double, std::int32_t>(queue, nz::place_csr(a, on),
                                                        {.budget = {1.0}, .on = on});
   };
   EXPECT_THROW(make(), nz::unsupported);

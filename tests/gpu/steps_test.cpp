@@ -6,7 +6,7 @@
 #include <nonzero/gpu/emulator/language_internal.hpp>
 #include <nonzero/gpu/emulator/launch_internal.hpp>
 // After the language that it is written in: sorted so by its name.
-#include <nonzero/gpu/steps.cuh>
+#include <nonzero/gpu/fused_epilogue.cuh>
 
 // How the parts of a step's sums are added up. The steps themselves are tested over the table of kernels, in
 // tests/plan/steps_test.cpp.
@@ -16,8 +16,8 @@ struct test_queue {
   std::uint64_t launches = 0;
 
   template <class... Params, class... Args>
-  void launch_after(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
-                    const Args&... args) {
+  void launch_dependent(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
+                        const Args&... args) {
     nz::emulator::launch(name, nz::emulator::line_of_blocks(name, blocks, threads),
                          {.threads = 0, .order = ++launches}, kernel, args...);
   }
@@ -31,7 +31,7 @@ TEST(StepParts, AreAddedUpWhateverTheirNumber) {
     for (const int sums : {1, 2}) {
       SCOPED_TRACE(testing::Message() << blocks << " blocks, " << sums << " sums");
       test_queue queue;
-      const nz::gpu::step_parts parts(nz::emulator_device(), blocks);
+      const nz::gpu::step_scratch parts(nz::emulator_device(), blocks);
       double* const first = parts.data();
       std::iota(first, first + blocks, 1.0);
       if (sums > 1) std::fill(first + blocks, first + 2 * blocks, 3.0);
@@ -46,7 +46,8 @@ TEST(StepParts, AreThoseOfBlocksAndCutRows) {
   constexpr std::int64_t full = nz::gpu::most_at_once;
   const nz::fused_step<double> step{.measure = {{nz::measured::product}}};
   double to = 0;
-  const nz::gpu::step_parts few(nz::emulator_device(), full - 3, 3), many(nz::emulator_device(), full - 3, 4);
+  const nz::gpu::step_scratch few(nz::emulator_device(), full - 3, 3),
+      many(nz::emulator_device(), full - 3, 4);
   EXPECT_EQ(few.epilogue(step, &to).totals, &to);
   EXPECT_EQ(many.epilogue(step, &to).totals, nullptr);
   EXPECT_EQ(many.epilogue(step, &to).blocks, full - 3);
@@ -62,7 +63,7 @@ TEST(StepParts, AreThoseOfBlocksAndCutRows) {
 
 TEST(StepParts, TakeNextToNothing) {
   // A plain multiply of a million rows takes some 10,000 times as much.
-  EXPECT_LT(nz::gpu::step_parts(nz::emulator_device(), 4000).bytes(), 100'000U);
+  EXPECT_LT(nz::gpu::step_scratch(nz::emulator_device(), 4000).bytes(), 100'000U);
 }
 
 }  // namespace

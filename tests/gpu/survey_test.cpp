@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <nonzero/formats/device_survey.hpp>
 #include <nonzero/formats/fingerprint.hpp>
 #include <nonzero/gpu/emulator/device.hpp>
 #include <nonzero/gpu/warp_slices_internal.hpp>
 #include <nonzero/io/generate.hpp>
+#include <nonzero/kernel/device_survey.hpp>
 
 #include "tests/battery/battery.hpp"
 

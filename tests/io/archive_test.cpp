@@ -29,7 +29,7 @@ std::string bytes_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Text that does not compress well, so that cutting it short always cuts into data.
+/// Text that does not compress well, so that split_rule it short always cuts into data.
 std::string long_text() {
   std::string text;
   unsigned state = 1;

@@ -228,7 +228,7 @@ TYPED_TEST(DevicePlan, SaysHowTheKernelHoldsTheMatrix) {
     return made.report().encodings;
   };
   EXPECT_TRUE(encodings("fem:3", "bsr_rows").starts_with("blocks of 3 x 3"));
-  EXPECT_TRUE(encodings("tridiagonal:320", "lanes_packed").starts_with("10 of 10 slices"));
+  EXPECT_TRUE(encodings("tridiagonal:320", "warp_packed_slices").starts_with("10 of 10 slices"));
   EXPECT_EQ(encodings("fem:3", "csr_vector"), "");
 }
 

@@ -75,8 +75,8 @@ template <class A> csr<A> rows_to_cut() {
   return nz::generate::row_lengths<A>(1000, lengths, 9);
 }
 
-/// The battery, rows to cut, and stencils of which a warp of lanes_packed has two and four slices at once in
-/// the emulator.
+/// The battery, rows to cut, and stencils of which a warp of warp_packed_slices has two and four slices at
+/// once in the emulator.
 template <class A> const std::vector<battery::named_matrix<A>>& matrices() {
   static const auto all = [] {
     auto out = battery::matrices<A>();
@@ -396,7 +396,7 @@ TEST(StepsWithSpans, AreThoseWithVectorsWhereMemoryIsTheHosts) {
 
 TEST(MixedPrecision, IsThereForEveryProductionKernelOfTheGpu) {
   for (const char* name :
-       {"csr_scalar", "csr_vector", "csr_merge", "sell_slices", "bsr_rows", "lanes_packed"})
+       {"csr_scalar", "csr_vector", "csr_merge", "sell_slices", "bsr_rows", "warp_packed_slices"})
     EXPECT_NE(nz::find_kernel(name, device_kind::emulator).prepare_mixed, nullptr) << name;
 }
 

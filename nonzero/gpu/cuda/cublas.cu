@@ -3,7 +3,7 @@
 
 #include <nonzero/gpu/cuda/cublas_library.cuh>
 #include <nonzero/gpu/cuda/gpu.cuh>
-#include <nonzero/gpu/vector_kernels.cuh>
+#include <nonzero/gpu/kernels/vector_kernels.cuh>
 
 // cuBLAS's dot, nrm2, axpy and scal (https://docs.nvidia.com/cuda/cublas/), to compare our loops with. Its
 // results stay on the card, and factors may come from there, as in ours.

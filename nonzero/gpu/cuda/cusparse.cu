@@ -7,9 +7,9 @@
 #include <nonzero/gpu/cuda/gpu.cuh>
 #include <nonzero/gpu/cuda/kernels_internal.hpp>
 #include <nonzero/gpu/cuda/sliced_ell_internal.hpp>
-#include <nonzero/gpu/placed.cuh>
+#include <nonzero/gpu/device_formats.cuh>
+#include <nonzero/gpu/fused_epilogue.cuh>
 #include <nonzero/gpu/scale.cuh>
-#include <nonzero/gpu/steps.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 // cuSPARSE's multiplies (https://docs.nvidia.com/cuda/cusparse/, cusparseSpMV) as rows of the table, to
@@ -27,7 +27,7 @@ template <class Values> void* writable(const Values& values) {
   return const_cast<std::remove_const_t<typename Values::value_type>*>(values.data());
 }
 
-template <class V, class Offset> struct placed_sliced_ell {
+template <class V, class Offset> struct device_sliced_ell {
   vector<Offset> slice_begin;
   vector<index> col;
   vector<V> val;
@@ -35,7 +35,7 @@ template <class V, class Offset> struct placed_sliced_ell {
   offset nnz;
   std::uint64_t padding_bytes;
 
-  placed_sliced_ell(const sliced_ell<V>& a, const prepare_options& options)
+  device_sliced_ell(const sliced_ell<V>& a, const prepare_options& options)
       : slice_begin(gpu::place_offsets<Offset>(options.on, a.slice_begin)),
         col(gpu::place(options.on, a.col)),
         val(gpu::place(options.on, a.val)),
@@ -46,7 +46,7 @@ template <class V, class Offset> struct placed_sliced_ell {
   footprint storage() const { return {slice_begin.bytes() + col.bytes() + val.bytes(), padding_bytes}; }
 };
 
-template <class V, class Offset> cusparse_matrix describe(const gpu::placed_csr<V, Offset>& a) {
+template <class V, class Offset> cusparse_matrix describe(const gpu::csr_on_device<V, Offset>& a) {
   cusparseSpMatDescr_t made = nullptr;
   require_success(cusparse().create_csr(&made, a.rows, a.cols, a.nnz, writable(a.row_begin), writable(a.col),
                                         writable(a.val), index_type<Offset>, index_type<index>,
@@ -55,7 +55,7 @@ template <class V, class Offset> cusparse_matrix describe(const gpu::placed_csr<
   return cusparse_matrix(made);
 }
 
-template <class V> cusparse_matrix describe(const gpu::placed_coo<V>& a) {
+template <class V> cusparse_matrix describe(const gpu::device_coo<V>& a) {
   cusparseSpMatDescr_t made = nullptr;
   require_success(
       cusparse().create_coo(&made, a.rows, a.cols, a.nnz(), writable(a.row), writable(a.col), writable(a.val),
@@ -64,7 +64,7 @@ template <class V> cusparse_matrix describe(const gpu::placed_coo<V>& a) {
   return cusparse_matrix(made);
 }
 
-template <class V, class Offset> cusparse_matrix describe(const placed_sliced_ell<V, Offset>& a) {
+template <class V, class Offset> cusparse_matrix describe(const device_sliced_ell<V, Offset>& a) {
   cusparseSpMatDescr_t made = nullptr;
   require_success(
       cusparse().create_sliced_ell(&made, a.rows, a.cols, a.nnz, static_cast<std::int64_t>(a.val.size()),
@@ -161,7 +161,7 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
   Placed a_;
   cusparseSpMVAlg_t algorithm_;
   int number_;
-  gpu::step_parts parts_;
+  gpu::step_scratch parts_;
   mutable vector<std::byte> buffer_;  // cuSPARSE's work space; one multiply at a time
   cusparse_handle handle_;            // none for a matrix without entries
   cusparse_matrix matrix_;
@@ -183,22 +183,22 @@ std::unique_ptr<prepared_matrix<V>> prepare_coo(const csr<V>& a, const prepare_o
     throw unsupported("cuSPARSE's coo takes at most " + std::to_string(most_in_32_bits) +
                       " entries with 32-bit rows and columns, and this matrix has " +
                       std::to_string(a.nnz()));
-  return by_cusparse<V, Algorithm>(gpu::placed_coo<V>(a, options), options);
+  return by_cusparse<V, Algorithm>(gpu::device_coo<V>(a, options), options);
 }
 
 template <class V, cusparseSpMVAlg_t Algorithm>
 std::unique_ptr<prepared_matrix<V>> prepare_sliced_ell(const csr<V>& a, const prepare_options& options) {
   const sliced_ell<V> sliced = to_sliced_ell(a, options.budget);
   if (options.wide_offsets || sliced.slice_begin.back() > most_in_32_bits)
-    return by_cusparse<V, Algorithm>(placed_sliced_ell<V, offset>(sliced, options), options);
-  return by_cusparse<V, Algorithm>(placed_sliced_ell<V, std::int32_t>(sliced, options), options);
+    return by_cusparse<V, Algorithm>(device_sliced_ell<V, offset>(sliced, options), options);
+  return by_cusparse<V, Algorithm>(device_sliced_ell<V, std::int32_t>(sliced, options), options);
 }
 
 template <class V, cusparseSpMVAlg_t Algorithm>
 std::unique_ptr<prepared_matrix<V>> prepare_csr(const std::shared_ptr<const device_csr<V>>& a,
                                                 const prepare_options& options) {
-  if (a->is_wide()) return by_cusparse<V, Algorithm>(gpu::placed_csr<V, offset>(a), options);
-  return by_cusparse<V, Algorithm>(gpu::placed_csr<V, std::int32_t>(a), options);
+  if (a->is_wide()) return by_cusparse<V, Algorithm>(gpu::csr_on_device<V, offset>(a), options);
+  return by_cusparse<V, Algorithm>(gpu::csr_on_device<V, std::int32_t>(a), options);
 }
 
 template <class V, layout Layout, cusparseSpMVAlg_t Algorithm>

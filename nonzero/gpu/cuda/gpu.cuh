@@ -85,11 +85,11 @@ class cuda_queue {
                           void (*kernel)(Params...), const Args&... args) {
     start(name, blocks, threads, shared_bytes, false, kernel, args...);
   }
-  /// For a kernel that calls wait_for_launch_before(): where the card can, it is set up while what
+  /// For a kernel that calls wait_for_prerequisite(): where the card can, it is set up while what
   /// comes before it still runs, which saves a microsecond or two.
   template <class... Params, class... Args>
-  void launch_after(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
-                    const Args&... args) {
+  void launch_dependent(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
+                        const Args&... args) {
     start(name, blocks, threads, 0, on_.properties().compute_major >= 9, kernel, args...);
   }
 

@@ -1,5 +1,5 @@
 #include <nonzero/gpu/cuda/gpu.cuh>
-#include <nonzero/gpu/grid_steps.cuh>
+#include <nonzero/gpu/kernels/grid_steps.cuh>
 
 namespace nz {
 

@@ -80,7 +80,7 @@ void* cuda_pool::allocate_in(cudaStream_t in, std::size_t bytes) {
   }
   cudaError_t status = cudaMallocFromPoolAsync(&memory, bytes, pool_, in);
   if (status == cudaErrorMemoryAllocation) {
-    // What is free may be in pieces that do not suit: back to the driver with it.
+    // What is free may be in segments that do not suit: back to the driver with it.
     cudaGetLastError();
     forget(cudaDeviceSynchronize());
     forget(cudaMemPoolTrimTo(pool_, 0));

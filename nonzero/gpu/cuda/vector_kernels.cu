@@ -1,6 +1,6 @@
 #include <nonzero/gpu/cuda/gpu.cuh>
-#include <nonzero/gpu/gradient_kernels.cuh>
-#include <nonzero/gpu/vector_kernels.cuh>
+#include <nonzero/gpu/kernels/gradient_kernels.cuh>
+#include <nonzero/gpu/kernels/vector_kernels.cuh>
 
 namespace nz {
 

@@ -4,11 +4,11 @@
 #include <span>
 
 #include <nonzero/core/device.hpp>
-#include <nonzero/core/gradient_kernels.hpp>
-#include <nonzero/core/grid_steps.hpp>
-#include <nonzero/core/vector_kernels.hpp>
-#include <nonzero/formats/device_survey.hpp>
-#include <nonzero/formats/kernel_row.hpp>
+#include <nonzero/kernel/device_survey.hpp>
+#include <nonzero/kernel/gradient_kernels.hpp>
+#include <nonzero/kernel/grid_steps.hpp>
+#include <nonzero/kernel/kernel_row.hpp>
+#include <nonzero/kernel/vector_kernels.hpp>
 
 namespace nz {
 

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include <nonzero/formats/kernel_row.hpp>
+#include <nonzero/kernel/kernel_row.hpp>
 
 // The parts of emulator_kernels(), a source each so that they compile side by side.
 namespace nz {

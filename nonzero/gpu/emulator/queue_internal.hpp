@@ -60,8 +60,8 @@ class emulator_queue {
   }
 
   template <class... Params, class... Args>
-  void launch_after(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
-                    const Args&... args) {
+  void launch_dependent(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
+                        const Args&... args) {
     launch(name, blocks, threads, kernel, args...);
   }
 

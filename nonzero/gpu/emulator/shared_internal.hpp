@@ -21,7 +21,8 @@ extern constinit thread_local clock current;
 
 /// Which lanes did something to a cell last, and when.
 struct access {
-  // `lanes` is a lane, several lanes of a warp (several_lanes plus the warp), or lanes of several warps.
+  // `warp_packed` is a lane, several lanes of a warp (several_lanes plus the warp), or lanes of several
+  // warps.
   static constexpr std::uint16_t several_lanes = 1024, several_warps = 2048;
 
   std::uint64_t time = 0;

@@ -2,8 +2,8 @@
 #include <nonzero/gpu/emulator/language_internal.hpp>
 #include <nonzero/gpu/emulator/queue_internal.hpp>
 // After the language that they are written in: sorted so by their names.
-#include <nonzero/gpu/gradient_kernels.cuh>
-#include <nonzero/gpu/vector_kernels.cuh>
+#include <nonzero/gpu/kernels/gradient_kernels.cuh>
+#include <nonzero/gpu/kernels/vector_kernels.cuh>
 
 namespace nz {
 

@@ -62,7 +62,7 @@ nz::vector<char> fill_but(const std::shared_ptr<nz::device>& on, std::size_t fre
   for (std::size_t left = room; left < free; left += step) {
     try {
       return {on, free - left};
-    } catch (const nz::device_error&) {  // no piece is so large: leave more
+    } catch (const nz::device_error&) {  // no segment is so large: leave more
     }
   }
   return {};

@@ -1,0 +1,259 @@
+// Each thread has chunks of block rows of about the same cost. A block left of the diagonal is read once
+// and multiplied twice: as it is for its own rows, whose sums stay in registers, and transposed for the rows
+// that its columns stand for, whose sums are in slots of the chunk. Slots of rows above the chunk are its
+// spill; once all chunks are done, each row has the spills of those below added in order. Rows of a block
+// are multiplied by a vector of x: nothing is broadcast or summed across lanes before the end of a row.
+// Good: symmetric matrices of small full blocks, numbered so that a block's column is near its row.
+// Bad: columns from all over: the spills would be as large as the matrix, so they are refused.
+// Traffic: 4.4 bytes per entry of 3 x 3 blocks in double, 2.3 where all values are exact in single, plus x;
+// the slots, some 0.3 bytes per entry, are written and read.
+#include <nonzero/cpu/targets_internal.hpp>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "nonzero/cpu/sbsr_chunks.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/symmetric_chunks_internal.hpp>
+#include <nonzero/cpu/symmetric_rows_internal.hpp>
+#include <nonzero/formats/sbsr.hpp>
+
+#ifndef NONZERO_CPU_SBSR_CHUNKS  // this file is included by itself, once for each target
+#  define NONZERO_CPU_SBSR_CHUNKS
+namespace nz::cpu {
+
+/// Block rows [first, last) of a matrix. A: what values are held in, V: what they are multiplied and added
+/// in.
+template <class A, class V> struct sbsr_part {
+  const offset* block_begin;
+  const index* block_col;
+  const A* val;
+  index first, last, block_rows;  // block_rows: of the matrix
+};
+
+template <class A, class V> struct sbsr_functions {
+  /// How a block's values are to lie, and how many slots there are for the sums of a block row.
+  index (*panel_cols)(index block_size);
+  index (*slots)(index block_size);
+  /// Adds to the slots of other block rows and sets those of its own; `slots` is that of block row 0.
+  void (*multiply)(index block_size, const sbsr_part<A, V>& part, const V* x, V* slots);
+  /// The sums that the slots of some block rows stand for.
+  void (*find_sums)(index block_size, const V* slots, index block_rows, V* sums);
+};
+
+}  // namespace nz::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace nz::cpu::HWY_NAMESPACE {
+namespace {
+
+/// Calls body with the block size as a constant.
+template <class Body> HWY_INLINE auto with_size(index block_size, const Body& body) {
+  switch (block_size) {
+    case 2:
+      return body(std::integral_constant<int, 2>());
+    case 3:
+      return body(std::integral_constant<int, 3>());
+    default:
+      return body(std::integral_constant<int, 4>());
+  }
+}
+
+template <int Size, class A, class V>
+void multiply_part(const sbsr_part<A, V>& part, const V* HWY_RESTRICT x, V* HWY_RESTRICT slots) {
+  using row = row_for<Size, A, V>;
+  offset k = part.block_begin[part.first];
+  for (index i = part.first; i < part.last; ++i) {
+    const V* own_x = x + offset{i} * Size;
+    row sums(own_x);
+    const offset diagonal = part.block_begin[i + 1] - 1;
+    const A* block = part.val + k * (Size * Size);
+    for (; k < diagonal; ++k, block += Size * Size) {
+      const offset j = part.block_col[k];
+      sums.add_block(block, x + j * Size, slots + j * row::slots);
+    }
+    ++k;
+    if (row::past_end > 0 && i + 1 == part.block_rows) {
+      // The last block and the last x have nothing behind them that could be read in vain.
+      A last_block[Size * Size + row::past_end] = {};
+      V last_x[Size + row::past_end] = {};
+      __builtin_memcpy(last_block, block, Size * Size * sizeof(A));
+      __builtin_memcpy(last_x, own_x, Size * sizeof(V));
+      sums.add_diagonal(last_block, last_x);
+    } else {
+      sums.add_diagonal(block, own_x);
+    }
+    sums.store(slots + offset{i} * row::slots);
+  }
+}
+
+template <class A, class V>
+void multiply(index block_size, const sbsr_part<A, V>& part, const V* x, V* slots) {
+  with_size(block_size, [&](auto size) { multiply_part<size>(part, x, slots); });
+}
+
+template <class A, class V>
+void find_sums(index block_size, const V* HWY_RESTRICT slots, index block_rows, V* HWY_RESTRICT sums) {
+  with_size(block_size, [&](auto size) {
+    using row = row_for<size, A, V>;
+    for (index i = 0; i < block_rows; ++i)
+      for (int r = 0; r < size; ++r) sums[offset{i} * size + r] = row::sum(slots + offset{i} * row::slots, r);
+  });
+}
+
+template <class A, class V> index panel_cols(index block_size) {
+  return with_size(block_size, [](auto size) { return index{row_for<size, A, V>::panel_cols}; });
+}
+template <class A, class V> index slots(index block_size) {
+  return with_size(block_size, [](auto size) { return index{row_for<size, A, V>::slots}; });
+}
+
+template <class A, class V> constexpr sbsr_functions<A, V> all() {
+  return {panel_cols<A, V>, slots<A, V>, multiply<A, V>, find_sums<A, V>};
+}
+const compiled_functions<sbsr_functions<float, float>>::entry floats(HWY_TARGET, all<float, float>());
+const compiled_functions<sbsr_functions<float, double>>::entry mixed(HWY_TARGET, all<float, double>());
+const compiled_functions<sbsr_functions<double, double>>::entry doubles(HWY_TARGET, all<double, double>());
+
+}  // namespace
+}  // namespace nz::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nz::cpu {
+namespace {
+
+template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> {
+ public:
+  sbsr_chunks(sbsr<A> a, symmetric_chunks cut, std::string_view simd)
+      : prepared_matrix<V>(a.rows, a.cols, cpu_device()),
+        functions_(compiled_functions<sbsr_functions<A, V>>::find(simd)),
+        per_row_(functions_.slots(a.block_size)),
+        chunk_block_rows_(most_chunk_rows / a.block_size),
+        a_(std::move(a)),
+        cut_(std::move(cut)),
+        slots_(static_cast<std::size_t>(cut_.slot_begin.back() * per_row_)) {
+    for (index s = 0; s <= cut_.count(); ++s)
+      cost_before_.push_back(a_.block_begin[cut_.first[s]] + offset{2} * cut_.first[s]);
+    chunk_before_.push_back(0);
+    for (index s = 0; s < cut_.count(); ++s)
+      chunk_before_.push_back(chunk_before_.back() +
+                              (cut_.first[s + 1] - cut_.first[s] + chunk_block_rows_ - 1) /
+                                  chunk_block_rows_);
+  }
+  footprint storage() const override {
+    footprint out = footprint_of(a_);
+    out.bytes += slots_.size() * sizeof(V);
+    return out;
+  }
+  /// The slots are written and read.
+  std::uint64_t traffic() const override { return prepared_matrix<V>::traffic() + slots_.size() * sizeof(V); }
+
+ private:
+  void run(V alpha, const V* x, V beta, V* y, stream) const override {
+    const scale_and_add<V> epilogue{alpha, beta};
+    const bool is_plain = alpha == V{1} && beta == V{0};
+    run_chunks(x, [&](index, index first, index block_rows, const V* slots) {
+      V* chunk_y = y + offset{first} * a_.block_size;
+      if (is_plain) return functions_.find_sums(a_.block_size, slots, block_rows, chunk_y);
+      alignas(64) V sums[most_chunk_rows];
+      functions_.find_sums(a_.block_size, slots, block_rows, sums);
+      for (index i = 0; i < block_rows * a_.block_size; ++i) epilogue(sums[i], chunk_y[i]);
+    });
+  }
+
+  step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const override {
+    array<step_sums> parts(static_cast<std::size_t>(chunk_before_.back()));
+    run_chunks(x, [&](index chunk, index first, index block_rows, const V* slots) {
+      alignas(64) V sums[most_chunk_rows];
+      functions_.find_sums(a_.block_size, slots, block_rows, sums);
+      parts[static_cast<std::size_t>(chunk)] =
+          epilogue(first * a_.block_size, {sums, static_cast<std::size_t>(block_rows * a_.block_size)});
+    });
+    step_sums total;
+    for (const step_sums& part : parts) total += part;
+    return total;
+  }
+
+  /// for_chunk(chunk, first block row, block rows, slots) on several threads at once.
+  template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const {
+#  pragma omp parallel if (cut_.count() > 1)
+    {
+      const share mine = equal_cost_range(cost_before_);
+      for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) multiply_stretch(s, x);
+#  pragma omp barrier
+      for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) {
+        add_spills(s);
+        index chunk = chunk_before_[static_cast<std::size_t>(s)];
+        for (index first = cut_.first[s]; first < cut_.first[s + 1]; first += chunk_block_rows_, ++chunk)
+          for_chunk(chunk, first, std::min(chunk_block_rows_, cut_.first[s + 1] - first),
+                    slots_of(s) + offset{first} * per_row_);
+      }
+    }
+  }
+
+  /// Of block row 0, for the use of chunk s; there are some from cut_.lowest[s] on.
+  V* slots_of(index s) const { return slots_.data() + (cut_.slot_begin[s] - cut_.lowest[s]) * per_row_; }
+
+  void multiply_stretch(index s, const V* x) const {
+    V* slots = slots_of(s);
+    const index first = cut_.first[s];
+    std::fill(slots + offset{cut_.lowest[s]} * per_row_, slots + offset{first} * per_row_, V{0});
+    functions_.multiply(a_.block_size,
+                        {a_.block_begin.data(), a_.block_col.data(), a_.val.data(), first, cut_.first[s + 1],
+                         a_.block_rows()},
+                        x, slots);
+  }
+
+  /// What the chunks below found for the rows of chunk s, in their order.
+  void add_spills(index s) const {
+    V* own = slots_of(s);
+    for (index below = s + 1; below < cut_.count(); ++below) {
+      const index first = std::max(cut_.lowest[below], cut_.first[s]), last = cut_.first[s + 1];
+      const V* spilt = slots_of(below);
+      for (offset k = offset{first} * per_row_; k < offset{last} * per_row_; ++k) own[k] += spilt[k];
+    }
+  }
+
+  sbsr_functions<A, V> functions_;
+  index per_row_;  // slots of a block row
+  index chunk_block_rows_;
+  sbsr<A> a_;
+  symmetric_chunks cut_;
+  std::vector<offset> cost_before_;
+  std::vector<index> chunk_before_;
+  mutable array<V> slots_;
+};
+
+}  // namespace
+
+template <class A, class V>
+std::unique_ptr<prepared_matrix<V>> prepare_sbsr_chunks(const csr<A>& a, const prepare_options& options) {
+  const auto& functions = compiled_functions<sbsr_functions<A, V>>::find(options.simd);
+  sbsr_options how;
+  how.block_size = find_symmetric_block_size(a);
+  how.panel_cols = functions.panel_cols(how.block_size);
+  symmetric_chunks cut =
+      cut_into_symmetric_chunks(a, how.block_size, functions.slots(how.block_size) * int{sizeof(V)});
+  how.first_block_row = cut.first;
+  how.for_each = run_in_team;
+  if constexpr (sizeof(A) == sizeof(double))
+    if (auto narrow = to_sbsr_of_floats(a, how))
+      return std::make_unique<sbsr_chunks<float, V>>(std::move(*narrow), std::move(cut), options.simd);
+  sbsr<A> converted = to_sbsr(a, how);  // while `cut` is still whole
+  return std::make_unique<sbsr_chunks<A, V>>(std::move(converted), std::move(cut), options.simd);
+}
+
+template std::unique_ptr<prepared_matrix<float>> prepare_sbsr_chunks(const csr<float>&,
+                                                                     const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_sbsr_chunks(const csr<float>&,
+                                                                      const prepare_options&);
+template std::unique_ptr<prepared_matrix<double>> prepare_sbsr_chunks(const csr<double>&,
+                                                                      const prepare_options&);
+
+}  // namespace nz::cpu
+#endif

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <nonzero/gpu/convert/any_value.cuh>
+#include <nonzero/gpu/convert/device_slices.cuh>
+#include <nonzero/gpu/convert/fill_blocks.cuh>
+#include <nonzero/gpu/convert/find_blocks.cuh>
+#include <nonzero/gpu/interleaved_blocks_internal.hpp>
+#include <nonzero/gpu/scale.cuh>
+
+// Blocks and what is in none of them, as they lie in a device's memory: what to_bsr and interleave make, made
+// on the device. A: what values are held in.
+namespace nz::gpu {
+
+/// The blocks of a matrix, found and counted.
+template <class Queue, class V, class Offset> struct found_blocks {
+  csr_on_device<V, Offset> from;
+  index block_size, block_rows;
+  temporary_of<Queue, Offset> block_begin;  // block_rows+1 long
+  slice_layout<Queue, Offset> layout;       // of block rows
+  temporary_of<Queue, index> rest_before;   // rows+1 long: how many rows before have entries in no block
+  block_counts counts{};
+  index listed = 0, rest_rows = 0;
+  bool are_floats = true;  // whether all values are exact in single precision
+
+  /// Throws `unsupported` where too few entries are in full blocks.
+  found_blocks(Queue& queue, const std::shared_ptr<const device_csr<V>>& a, const prepare_options& options)
+      : from(a),
+        block_size(size_for(queue, from)),
+        block_rows(from.rows / block_size + (from.rows % block_size != 0)),
+        block_begin(queue.template temporary<Offset>(static_cast<std::size_t>(block_rows) + 1)),
+        layout(queue, options.on, block_rows, count(queue)),
+        rest_before(queue.template temporary<index>(static_cast<std::size_t>(from.rows) + 1)) {
+    with_block_size(block_size, [&](auto size) {
+      queue.launch("mark_rest", blocks_for(from.rows + std::int64_t{1}), threads_per_block,
+                   mark_rest_kernel<size.value, Offset>, from.rows, from.row_begin.data(), block_begin.data(),
+                   rest_before.data());
+    });
+    queue.exclusive_sum(rest_before.data(), rest_before.data(), from.rows + std::int64_t{1});
+    Offset blocks = 0, steps = 0;
+    std::tie(blocks, steps, listed, rest_rows) = queue.read(block_begin.data() + block_rows, layout.steps(),
+                                                            layout.listed(), rest_before.data() + from.rows);
+    counts = {from.rows, block_size, from.nnz, blocks, offset{steps} * slice_height};
+    require_blocks(block_size, blocks, from.nnz, bsr_options{}.least_share);
+    if constexpr (sizeof(V) > sizeof(float))
+      are_floats = !is_any_value(queue, from.nnz, from.val.data(), is_no_float{});
+  }
+
+ private:
+  static index size_for(Queue& queue, const csr_on_device<V, Offset>& a) {
+    const index size = find_block_size(queue, a.rows, a.row_begin.data(), a.col.data());
+    if (size == 1) require_blocks(1, 0, a.nnz, bsr_options{}.least_share);
+    return size;
+  }
+
+  /// One thread walks a row of blocks; the rest has a warp for each.
+  Offset longest_row_in_blocks() const {
+    constexpr offset always = 1024, times_mean = 4, most = std::numeric_limits<Offset>::max();
+    return static_cast<Offset>(
+        std::min(most, std::max(always, times_mean * from.nnz / std::max(from.rows, 1))));
+  }
+
+  const Offset* count(Queue& queue) {
+    with_block_size(block_size, [&](auto size) {
+      queue.launch("count_blocks", blocks_for((block_rows + std::int64_t{1}) * 32), threads_per_block,
+                   count_blocks_kernel<size.value, Offset>, from.rows, block_rows, longest_row_in_blocks(),
+                   from.row_begin.data(), from.col.data(), block_begin.data());
+    });
+    queue.exclusive_sum(block_begin.data(), block_begin.data(), block_rows + std::int64_t{1});
+    return block_begin.data();
+  }
+};
+
+/// The rows that have entries outside of blocks, and those entries.
+template <class A, class Offset> struct device_rest {
+  vector<index> row;         // in rising order
+  vector<Offset> row_begin;  // one more than rows
+  vector<index> col;
+  vector<A> val;
+
+  device_rest() = default;
+  device_rest(const std::shared_ptr<device>& on, index rows, offset nnz)
+      : row(on, static_cast<std::size_t>(rows)),
+        row_begin(on, static_cast<std::size_t>(rows) + 1),
+        col(on, static_cast<std::size_t>(nnz)),
+        val(on, static_cast<std::size_t>(nnz)) {}
+  index rows() const { return static_cast<index>(row.size()); }
+  offset nnz() const { return static_cast<offset>(val.size()); }
+  std::uint64_t bytes() const { return row.bytes() + row_begin.bytes() + col.bytes() + val.bytes(); }
+};
+
+template <class A, class Offset> struct device_blocks {
+  index rows, block_rows, block_size;
+  device_slice_rows block_row;
+  vector<Offset> slice_begin;  // in steps
+  vector<index> block_col;
+  vector<A> val;
+  device_rest<A, Offset> rest;
+  std::uint64_t padding_bytes;
+
+  /// Throws `unsupported` where padding would break the budget.
+  template <class Queue, class V>
+  device_blocks(Queue& queue, found_blocks<Queue, V, Offset>& found, const prepare_options& options)
+      : rows(found.from.rows),
+        block_rows(found.block_rows),
+        block_size(found.block_size),
+        padding_bytes(padding_of_blocks<A>(found.counts)) {
+    require_blocks_within_budget<A>(found.counts, options.budget);
+    const auto places = static_cast<std::size_t>(found.counts.places);
+    block_row = device_slice_rows(options.on, found.layout.slices, found.listed);
+    block_col = vector<index>(options.on, places);
+    val = vector<A>(options.on, places * static_cast<std::size_t>(block_size * block_size));
+    rest = device_rest<A, Offset>(options.on, found.rest_rows, found.counts.in_rest());
+    slice_begin = std::move(found.layout.slice_begin);
+    with_block_size(block_size, [&](auto size) { fill<size.value>(queue, found); });
+  }
+  footprint storage() const {
+    return {block_row.bytes() + slice_begin.bytes() + block_col.bytes() + val.bytes() + rest.bytes(),
+            padding_bytes};
+  }
+
+ private:
+  template <int Size, class Queue, class V> void fill(Queue& queue, found_blocks<Queue, V, Offset>& found) {
+    const csr_on_device<V, Offset>& from = found.from;
+    const std::int64_t warps = found.layout.slices * slice_height * Size;
+    const block_arrays<A, Offset> to{found.block_begin.data(), slice_begin.data(),
+                                     block_col.data(),         val.data(),
+                                     rest.col.data(),          rest.val.data()};
+    queue.launch("bsr_rows (convert)", blocks_for(warps * 32), threads_per_block,
+                 fill_blocks_kernel<Size, A, V, Offset>, rows, block_rows, block_row.lists(found.layout),
+                 from.row_begin.data(), from.col.data(), from.val.data(), to);
+    queue.launch("list_rest", blocks_for(rows + std::int64_t{1}), threads_per_block,
+                 list_rest_kernel<Size, Offset>, rows, rest.nnz(), from.row_begin.data(),
+                 found.block_begin.data(), found.rest_before.data(), rest.row.data(), rest.row_begin.data());
+  }
+};
+
+/// Values that are all exact in single precision are held so. A: what they are given in; V: what x and y are
+/// in.
+template <class A, class Offset, class V = A> struct device_bsr {
+  using floats = device_blocks<float, Offset>;
+  using either = std::variant<floats, device_blocks<double, Offset>>;
+
+  index rows, cols;
+  std::conditional_t<std::is_same_v<A, float>, std::variant<floats>, either> blocks;
+  mutable vector<V> rest_sums;  // rows long where there is a rest: of a multiply under way; 0 for other rows
+
+  template <class Queue>
+  device_bsr(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
+      : rows(a->rows), cols(a->cols), blocks(convert(queue, a, options)) {
+    const bool has_rest = std::visit([](const auto& b) { return b.rest.nnz() > 0; }, blocks);
+    if (!has_rest) return;
+    rest_sums = vector<V>(options.on, static_cast<std::size_t>(rows));
+    queue.launch("zeros", blocks_for(rows), threads_per_block, scale_kernel<V>, rows, V{0}, rest_sums.data());
+  }
+  footprint storage() const {
+    footprint size = std::visit([](const auto& b) { return b.storage(); }, blocks);
+    size.bytes += rest_sums.bytes();
+    return size;
+  }
+  std::string encodings() const {
+    return std::visit(
+        [](const auto& b) {
+          const bool is_narrow = sizeof(A) > b.val.bytes() / std::max<std::size_t>(b.val.size(), 1);
+          const std::string size = std::to_string(b.block_size);
+          return "blocks of " + size + " x " + size + (is_narrow ? ", values in single precision" : "") +
+                 ", " + std::to_string(b.rest.nnz()) + " entries in none";
+        },
+        blocks);
+  }
+
+ private:
+  template <class Queue>
+  static decltype(blocks) convert(Queue& queue, const std::shared_ptr<const device_csr<A>>& a,
+                                  const prepare_options& options) {
+    found_blocks<Queue, A, Offset> found(queue, a, options);
+    if constexpr (std::is_same_v<A, double>)
+      if (!found.are_floats) return device_blocks<double, Offset>(queue, found, options);
+    return floats(queue, found, options);
+  }
+};
+
+}  // namespace nz::gpu

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <nonzero/core/threads.hpp>
+#include <nonzero/gpu/convert/warp_packed_build.cuh>
+#include <nonzero/gpu/device_formats.cuh>
+
+namespace nz::gpu {
+
+/// warp_packed<V> as it lies in a device's memory.
+template <class V, class Offset> struct device_warp_packed {
+  index rows;
+  vector<index> row, pattern;
+  vector<Offset> value;
+  vector<warp_packed_pattern> patterns;
+  vector<warp_packed_step<V>> steps;
+  vector<std::uint8_t> offsets;
+  vector<float> single_value;
+  vector<V> full_value;
+  std::uint64_t padding = 0;      // in bytes
+  std::int64_t of_constants = 0;  // slices that go by diagonals and have one value for each,
+  std::int64_t their_steps = 0;   // and the steps of all of them
+
+  device_warp_packed(const warp_packed<V>& a, const prepare_options& options)
+      : rows(a.rows),
+        row(place(options.on, a.row)),
+        pattern(place(options.on, a.pattern)),
+        value(place_offsets<Offset>(options.on, a.value)),
+        patterns(place(options.on, a.patterns)),
+        steps(place(options.on, a.steps)),
+        offsets(place(options.on, a.offsets)),
+        single_value(place(options.on, a.single_value)),
+        full_value(place(options.on, a.full_value)),
+        padding(footprint_of(a).padding_bytes) {
+    for (const index i : a.pattern)
+      if (a.patterns[i].width == 0 && a.patterns[i].values == packed_values::one) {
+        ++of_constants;
+        their_steps += a.patterns[i].steps;
+      }
+  }
+  device_warp_packed(const csr<V>& a, const prepare_options& options)
+      : device_warp_packed(
+            to_warp_packed(a, options.budget,
+                           [](offset count, const auto& body) { parallel_tasks(count, 0, body); }),
+            options) {}
+
+  /// Made on the device, but for slices that differ though their hashes, of which the bits of a mask count,
+  /// do not: then the host makes it.
+  template <class Queue>
+  device_warp_packed(Queue& queue, const std::shared_ptr<const device_csr<V>>& a,
+                     const prepare_options& options, std::uint64_t hash_mask = ~std::uint64_t{0})
+      : rows(a->rows) {
+    if (rows > 0 && !convert(queue, csr_on_device<V, Offset>(a), options, hash_mask))
+      *this = device_warp_packed(to_host(*a), options);
+  }
+
+  footprint storage() const {
+    return {row.bytes() + pattern.bytes() + value.bytes() + patterns.bytes() + steps.bytes() +
+                offsets.bytes() + single_value.bytes() + full_value.bytes(),
+            padding};
+  }
+  std::string encodings() const {
+    const std::string constants = std::to_string(of_constants) + " of " + std::to_string(pattern.size()) +
+                                  " slices are diagonals of constants";
+    if (of_constants == static_cast<std::int64_t>(pattern.size())) return constants;
+    return constants + "; the others have " + format_bytes(offsets.bytes()) + " of columns, " +
+           format_bytes(single_value.bytes()) + " of values in single precision and " +
+           format_bytes(full_value.bytes()) + " of values as they are";
+  }
+
+ private:
+  std::int64_t slices() const { return (std::int64_t{rows} + 31) / 32; }
+
+  template <class Queue>
+  bool convert(Queue& queue, const csr_on_device<V, Offset>& a, const prepare_options& options,
+               std::uint64_t hash_mask) {
+    order_rows(queue, a, options);
+    const warp_packed_source<V, Offset> from{rows, row.data(), a.row_begin.data(), a.col.data(),
+                                             a.val.data()};
+    const auto count = static_cast<std::size_t>(slices());
+    auto choice = queue.template temporary<warp_packed_choice>(count);
+    auto owner = queue.template temporary<index>(count);
+    auto sums = queue.template temporary<offset>(warp_packed_counts * (count + 1));
+    auto totals = queue.template temporary<warp_packed_totals>(1);
+    auto differing = queue.template temporary<unsigned>(1);
+    const warp_packed_sums before{slices(), sums.data()};
+    choose(queue, from, hash_mask, choice.data(), owner.data());
+    queue.launch("count_slices", blocks_for(slices() + 1), threads_per_block, count_slices_kernel<V>, rows,
+                 slices(), choice.data(), owner.data(), sums.data());
+    queue.exclusive_sum(sums.data(), sums.data(), warp_packed_counts * (slices() + 1));
+    queue.launch("total_slices", 1, warp_packed_counts, total_slices_kernel<warp_packed_totals>, before,
+                 totals.data(), differing.data());
+    allocate(queue.read(totals.data()), a.nnz, options);
+    const warp_packed_targets<V, Offset> to{pattern.data(),   value.data(),   patterns.data(),
+                                            steps.data(),     offsets.data(), single_value.data(),
+                                            full_value.data()};
+    queue.launch("write_patterns", blocks_for(slices() * 32), threads_per_block,
+                 write_patterns_kernel<V, Offset>, from, choice.data(), owner.data(), before, to);
+    queue.launch("write_values", blocks_for(slices() * 32), threads_per_block, write_values_kernel<V, Offset>,
+                 from, choice.data(), owner.data(), before, to, differing.data());
+    return queue.read(differing.data()) == 0;
+  }
+
+  /// Finds `row`, and refuses what its lengths alone speak against.
+  template <class Queue>
+  void order_rows(Queue& queue, const csr_on_device<V, Offset>& a, const prepare_options& options) {
+    const std::int64_t windows = (std::int64_t{rows} + warp_packed_window_rows - 1) / warp_packed_window_rows;
+    vector<index> order(options.on, static_cast<std::size_t>(rows));
+    auto found = queue.template temporary<offset>(3 * static_cast<std::size_t>(windows));
+    auto total = queue.template temporary<offset>(3);
+    const window_arrays of{found.data(), found.data() + windows, found.data() + 2 * windows};
+    queue.launch("order_rows", windows, warp_packed_window_rows, order_rows_kernel<Offset>, rows,
+                 a.row_begin.data(), order.data(), of);
+    queue.sum(of.steps, total.data(), windows);
+    queue.largest(of.longest, total.data() + 1, windows);
+    queue.largest(of.is_sorted, total.data() + 2, windows);
+    const auto [least_steps, longest, is_any_sorted] =
+        queue.read(total.data(), total.data() + 1, total.data() + 2);
+    require_even_warp_packed(rows, a.nnz, {least_steps, longest}, options.budget);
+    if (is_any_sorted != 0) row = std::move(order);
+  }
+
+  /// How each slice is held, and whose pattern it has.
+  template <class Queue>
+  void choose(Queue& queue, const warp_packed_source<V, Offset>& from, std::uint64_t hash_mask,
+              warp_packed_choice* choice, index* owner) const {
+    const auto count = static_cast<std::size_t>(slices());
+    auto hash = queue.template temporary<std::uint64_t>(count);
+    auto sorted_hash = queue.template temporary<std::uint64_t>(count);
+    auto number = queue.template temporary<index>(count);
+    auto sorted_number = queue.template temporary<index>(count);
+    queue.launch("choose_warp_packed", blocks_for(slices() * 32), threads_per_block,
+                 choose_warp_packed_kernel<V, Offset>, from, hash_mask, choice, hash.data(), number.data());
+    queue.sort_pairs(hash.data(), sorted_hash.data(), number.data(), sorted_number.data(), slices());
+    queue.launch("find_owners", blocks_for(slices()), threads_per_block, find_owners_kernel<std::uint64_t>,
+                 slices(), sorted_hash.data(), sorted_number.data(), owner);
+  }
+
+  /// What is to be written. Throws `unsupported` where padding would break the budget.
+  void allocate(const warp_packed_totals& total, offset nnz, const prepare_options& options) {
+    const auto of = [&](warp_packed_count what) { return static_cast<std::uint64_t>(total.of[what]); };
+    const auto entries = static_cast<std::uint64_t>(nnz), ends = static_cast<std::uint64_t>(rows) + 1;
+    const footprint csr{entries * (sizeof(index) + sizeof(V)) + ends * sizeof(offset), 0};
+    require_within_budget("warp_packed", {of(bytes_unshared), of(value_padding)}, csr, options.budget);
+    padding = of(value_padding);
+    of_constants = total.of[constant_slices];
+    their_steps = total.of[constant_steps];
+    pattern = vector<index>(options.on, static_cast<std::size_t>(slices()));
+    value = vector<Offset>(options.on, static_cast<std::size_t>(slices()));
+    patterns = vector<warp_packed_pattern>(options.on, of(pattern_count));
+    steps = vector<warp_packed_step<V>>(options.on, of(step_count));
+    offsets = vector<std::uint8_t>(options.on, 32 * of(offset_count));
+    single_value = vector<float>(options.on, 32 * of(single_count));
+    full_value = vector<V>(options.on, 32 * of(full_count));
+  }
+};
+
+}  // namespace nz::gpu

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include <nonzero/formats/warp_packed_choice.hpp>
+#include <nonzero/gpu/threads.cuh>
+#include <nonzero/gpu/value_bits.cuh>
+
+// How a warp walks a slice of 32 rows on the way from CSR to lanes, a row for each lane, and what it learns.
+// Step by step it finds what formats/lanes_slice.cpp finds on the host.
+namespace nz::gpu {
+
+/// A matrix in the order in which its rows are to lie.
+template <class V, class Offset> struct warp_packed_source {
+  index rows;
+  const index* row;  // of each place; null: place p holds row p
+  const Offset* row_begin;
+  const index* col;
+  const V* val;
+};
+
+/// The entries of this lane's row that are ahead of it; none where the lane has no row.
+struct lane_entries {
+  std::int64_t next = 0, end = 0;
+
+  template <class V, class Offset>
+  __device__ lane_entries(const warp_packed_source<V, Offset>& a, std::int64_t slice) {
+    const std::int64_t place = slice * 32 + threadIdx.x % 32;
+    if (place >= a.rows) return;
+    const std::int64_t i = a.row == nullptr ? place : a.row[place];
+    next = a.row_begin[i];
+    end = a.row_begin[i + 1];
+  }
+};
+
+/// The least, or the sum, of a number in each lane, in all of them.
+template <class T> __device__ T least_of_warp(T mine) {
+  for (int distance = 16; distance > 0; distance /= 2) {
+    const T other = __shfl_xor_sync(full_warp, mine, distance);
+    mine = other < mine ? other : mine;
+  }
+  return mine;
+}
+template <class T> __device__ T greatest_of_warp(T mine) {
+  for (int distance = 16; distance > 0; distance /= 2) {
+    const T other = __shfl_xor_sync(full_warp, mine, distance);
+    mine = mine < other ? other : mine;
+  }
+  return mine;
+}
+__device__ inline std::uint64_t added_over_warp(std::uint64_t mine) {
+  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(full_warp, mine, distance);
+  return mine;
+}
+
+/// A step as a lane sees it. Columns are counted from the first place of the slice.
+struct walked_step {
+  index column;
+  unsigned mask;
+  bool takes_part;
+  std::int64_t entry;         // of lanes that take part, as is
+  std::uint32_t from_column;  // what their own column is past `column`; 0 along diagonals
+};
+
+/// Step k takes every row's k-th entry. The whole warp calls visit(step).
+template <class V, class Offset, class Visit>
+__device__ void walk_ranks(const warp_packed_source<V, Offset>& a, std::int64_t slice, Visit visit) {
+  for (lane_entries mine(a, slice);; ++mine.next) {
+    const bool takes_part = mine.next < mine.end;
+    const unsigned mask = __ballot_sync(full_warp, takes_part);
+    if (mask == 0) return;
+    const index column = takes_part ? a.col[mine.next] : std::numeric_limits<index>::max();
+    const index lowest = least_of_warp(column);
+    visit(walked_step{lowest - static_cast<index>(slice * 32), mask, takes_part, mine.next,
+                      takes_part ? static_cast<std::uint32_t>(column - lowest) : 0U});
+  }
+}
+
+/// Each step takes the lowest diagonal among the next entries of all lanes, for the lanes that have it. Gives
+/// up, and says so, after `most` steps.
+template <class V, class Offset, class Visit>
+__device__ bool walk_diagonals(const warp_packed_source<V, Offset>& a, std::int64_t slice, offset most,
+                               Visit visit) {
+  constexpr index none = std::numeric_limits<index>::max();  // no column is so far to the right
+  const auto place = static_cast<index>(slice * 32 + threadIdx.x % 32);
+  lane_entries mine(a, slice);
+  index diagonal = mine.next < mine.end ? a.col[mine.next] - place : none;
+  for (offset steps = 0;; ++steps) {
+    const index lowest = least_of_warp(diagonal);
+    if (lowest == none) return true;
+    if (steps == most) return false;
+    const bool takes_part = diagonal == lowest;
+    visit(walked_step{lowest, __ballot_sync(full_warp, takes_part), takes_part, mine.next, 0U});
+    if (!takes_part) continue;
+    ++mine.next;
+    diagonal = mine.next < mine.end ? a.col[mine.next] - place : none;
+  }
+}
+
+/// Walks a slice again, as was chosen for it.
+template <class V, class Offset, class Visit>
+__device__ void walk_as_chosen(const warp_packed_source<V, Offset>& a, std::int64_t slice,
+                               const warp_packed_choice& how, Visit visit) {
+  if (how.width == 0)
+    walk_diagonals(a, slice, how.steps, visit);
+  else
+    walk_ranks(a, slice, visit);
+}
+
+/// Sees the steps of a walk go by.
+template <class V> class pattern_builder {
+ public:
+  __device__ void see(const walked_step& now, const V* __restrict__ val) {
+    const V value = now.takes_part ? val[now.entry] : V{0};
+    const unsigned long long bits = bits_of_value(value);
+    const unsigned long long first = __shfl_sync(full_warp, bits, __ffs(static_cast<int>(now.mask)) - 1);
+    if (now.takes_part) {
+      bool is_single = false;
+      to_single(value, is_single);
+      are_one_ = are_one_ && bits == first;
+      are_single_ = are_single_ && is_single;
+      offsets_ = mixed_hash(offsets_, now.from_column);
+    }
+    ++steps_;
+    entries_ += __popc(now.mask);
+    columns_ = mixed_hash(columns_, static_cast<std::uint64_t>(now.column) << 32 | now.mask);
+    values_ = mixed_hash(values_, first);
+  }
+
+  __device__ warp_packed_choice chosen(std::uint8_t width) const {
+    const bool are_one = __all_sync(full_warp, are_one_) != 0;
+    const bool are_single = __all_sync(full_warp, are_single_) != 0;
+    return {steps_, entries_, width, warp_packed_values<V>(are_one, are_single)};
+  }
+
+  /// Of all that the slice's pattern is to hold. The whole warp asks.
+  __device__ std::uint64_t hash(const warp_packed_choice& how) const {
+    const auto held = static_cast<std::uint64_t>(how.values) << 8 | how.width;
+    const std::uint64_t of_columns = mixed_hash(mixed_hash(columns_, added_over_warp(offsets_)), held);
+    return how.values == packed_values::one ? mixed_hash(of_columns, values_) : of_columns;
+  }
+
+ private:
+  offset steps_ = 0, entries_ = 0;
+  bool are_one_ = true, are_single_ = true;  // of this lane's values
+  std::uint64_t columns_ = 0, values_ = 0;   // the same in all lanes
+  std::uint64_t offsets_ = threadIdx.x % 32 + 1;
+};
+
+}  // namespace nz::gpu

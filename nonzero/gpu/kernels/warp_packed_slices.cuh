@@ -1,0 +1,187 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <nonzero/gpu/convert/device_warp_packed.cuh>
+#include <nonzero/gpu/fused_epilogue.cuh>
+#include <nonzero/gpu/load.cuh>
+#include <nonzero/gpu/threads.cuh>
+
+namespace nz::gpu {
+
+/// What a multiply reads, without x and y: the arrays of warp_packed<A>.
+template <class A, class Offset> struct warp_packed_arrays {
+  index rows;
+  const index *row, *pattern;  // row: null where place p holds row p
+  const Offset* value;
+  const warp_packed_pattern* patterns;
+  const warp_packed_step<A>* steps;
+  const std::uint8_t* offsets;
+  const float* single_value;
+  const A* full_value;
+};
+
+/// The sum of a lane's products over the steps of its slice, whose first place is `first`. offset_of(k) and
+/// value_of(k, step) say what a lane has in a step that it takes part in. A lane that does not multiplies
+/// what it finds and forgets the product: cheaper than a branch.
+template <class A, class V, class OffsetOf, class ValueOf>
+__device__ V sum_of_steps(const warp_packed_step<A>* __restrict__ step, offset steps, index first,
+                          const V* __restrict__ x, OffsetOf offset_of, ValueOf value_of) {
+  const int lane = threadIdx.x % 32;
+  V sum = 0;
+  for (offset k = 0; k < steps; ++k) {
+    const warp_packed_step<A> now = step[k];
+    const bool takes_part = (now.mask >> lane & 1U) != 0;
+    const auto from_step = static_cast<index>(offset_of(k));
+    const V with_it =
+        sum + static_cast<V>(value_of(k, now)) * x[takes_part ? first + now.column + from_step : 0];
+    sum = takes_part ? with_it : sum;
+  }
+  return sum;
+}
+
+/// The same for the widths of offsets, of which a slice has one: the branch is one for the whole warp.
+template <class A, class V, class ValueOf>
+__device__ V sum_of_slice(const warp_packed_pattern& p, const warp_packed_step<A>* steps,
+                          const std::uint8_t* offsets, index first, const V* x, ValueOf value_of) {
+  const int lane = threadIdx.x % 32;
+  const warp_packed_step<A>* step = steps + p.step;
+  const std::uint8_t* mine = offsets + p.offsets * 32 + lane * p.width;
+  const auto sum_by = [&](auto offset_of) {
+    return sum_of_steps(step, p.steps, first, x, offset_of, value_of);
+  };
+  if (p.width == 0) return sum_by([=](offset) { return lane; });
+  if (p.width == 1) return sum_by([=](offset k) { return mine[k * 32]; });
+  if (p.width == 2)
+    return sum_by([at = reinterpret_cast<const std::uint16_t*>(mine)](offset k) { return at[k * 32]; });
+  return sum_by([at = reinterpret_cast<const std::uint32_t*>(mine)](offset k) { return at[k * 32]; });
+}
+
+/// The same for how a slice holds its values.
+template <class A, class V, class Offset>
+__device__ V sum_of_any_slice(const warp_packed_arrays<A, Offset>& a, std::int64_t slice,
+                              const V* __restrict__ x) {
+  const warp_packed_pattern p = a.patterns[a.pattern[slice]];
+  const std::int64_t at = std::int64_t{a.value[slice]} * 32 + threadIdx.x % 32;
+  const auto sum_with = [&](auto value_of) {
+    return sum_of_slice(p, a.steps, a.offsets, static_cast<index>(slice * 32), x, value_of);
+  };
+  if (p.values == packed_values::one)
+    return sum_with([](offset, const warp_packed_step<A>& step) { return step.value; });
+  if (p.values == packed_values::single)
+    return sum_with([from = a.single_value + at](offset k, const warp_packed_step<A>&) {
+      return load_no_l1(from + k * 32);
+    });
+  return sum_with(
+      [from = a.full_value + at](offset k, const warp_packed_step<A>&) { return load_no_l1(from + k * 32); });
+}
+
+/// Neighbouring slices of the same diagonals and constants: each step is read once for all of them, and their
+/// x is under way together.
+template <int Slices, class A, class V, class Finish>
+__device__ void finish_same_slices(const warp_packed_pattern& p,
+                                   const warp_packed_step<A>* __restrict__ steps, index first,
+                                   const V* __restrict__ x, Finish finish_place) {
+  const int lane = threadIdx.x % 32;
+  V sum[Slices] = {};
+  for (offset k = p.step; k < p.step + p.steps; ++k) {
+    const warp_packed_step<A> now = steps[k];
+    if (Slices == 4 && now.mask == full_warp) {  // inside of a grid: half of what is to do at its rim
+      const V* at = x + first + now.column + lane;
+      for (int s = 0; s < Slices; ++s) sum[s] += static_cast<V>(now.value) * at[s * 32];
+      continue;
+    }
+    const bool takes_part = (now.mask >> lane & 1U) != 0;
+    const index column = takes_part ? first + now.column + lane : 0;
+    for (int s = 0; s < Slices; ++s) {
+      const V with_it = sum[s] + static_cast<V>(now.value) * x[takes_part ? column + s * 32 : 0];
+      sum[s] = takes_part ? with_it : sum[s];
+    }
+  }
+  for (int s = 0; s < Slices; ++s) finish_place(std::int64_t{first} + s * 32 + lane, sum[s]);
+}
+
+/// Of a plain multiply of four slices at a time a multiprocessor has room for six blocks: with four, as the
+/// compiler has it by itself, a prototype took 5 to 8 % longer in double (H200). Other kernels keep the
+/// compiler's choice, which bounds of 1,024 threads and one block leave it.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int blocks_of_four_slices = 4;  // all that such a card has threads for
+#else
+constexpr int blocks_of_four_slices = 6;
+#endif
+template <int Slices, class V, class Epilogue>
+inline constexpr bool has_many_blocks = Slices == 4 && std::is_same_v<Epilogue, scale_and_add<V>>;
+
+// A thread per row and a warp per slice of 32 rows, or for several slices that look the same. Steps, which
+// say what columns the lanes have, are read once for a warp; slices of a stencil share them, so that nothing
+// is read but x. Other slices have their values besides, in as few bytes as are exact.
+// Good: stencils, which move x and y only; bands, meshes and matrices of blocks, whose columns repeat or are
+// near each other; values that repeat or that single precision holds.  Bad: a giant row (its lane works on
+// alone); columns and values that have nothing in common: 12 bytes per entry, as in CSR, and padding.
+// Traffic: x, y and 4 bytes per 32 rows (stencils) to 12.5 bytes per entry in double, plus the gather of x.
+// Source: Kreutzer et al. 2014 (SELL-C-sigma); the patterns and the exact encodings are ours.
+template <int Slices, class A, class V, class Offset, class Epilogue>
+__global__ void __launch_bounds__(has_many_blocks<Slices, V, Epilogue> ? threads_per_block : 1024,
+                                  has_many_blocks<Slices, V, Epilogue> ? blocks_of_four_slices : 1)
+    warp_packed_slices_kernel(warp_packed_arrays<A, Offset> a, const V* __restrict__ x, V* __restrict__ y,
+                              Epilogue finish) {
+  const std::int64_t begin = thread_in_grid() / 32 * Slices, slices = (std::int64_t{a.rows} + 31) / 32;
+  const int lane = threadIdx.x % 32;
+  row_epilogue<Epilogue> finish_row(finish, y);
+  const auto finish_place = [&](std::int64_t place, V sum) {
+    if (place < a.rows) finish_row(sum, a.row == nullptr ? place : a.row[place]);
+  };
+  bool are_same = Slices > 1 && begin + Slices <= slices;
+  if (are_same) {
+    const index pattern = a.pattern[begin];
+    for (int s = 1; s < Slices; ++s) are_same = are_same && a.pattern[begin + s] == pattern;
+    const warp_packed_pattern p = a.patterns[pattern];
+    are_same = are_same && p.width == 0 && p.values == packed_values::one;
+    if (are_same) finish_same_slices<Slices>(p, a.steps, static_cast<index>(begin * 32), x, finish_place);
+  }
+  const std::int64_t end = are_same ? begin : begin + Slices < slices ? begin + Slices : slices;
+  for (std::int64_t s = begin; s < end; ++s) finish_place(s * 32 + lane, sum_of_any_slice(a, s, x));
+  finish_row.publish_block_sums();
+}
+
+struct warp_packed_slices_launch {
+  template <class A, class Offset, class V = A> using placed = device_warp_packed<A, Offset>;
+
+  template <class Queue, class A, class Offset>
+  static std::int64_t blocks(const Queue& queue, const device_warp_packed<A, Offset>& a) {
+    const std::int64_t each = slices_per_warp(queue, a);
+    return blocks_for((slices_of(a) + each - 1) / each * 32);
+  }
+
+  template <class Queue, class A, class V, class Offset, class Epilogue>
+  static void multiply(Queue& queue, const device_warp_packed<A, Offset>& a, const V* x, V* y,
+                       Epilogue finish) {
+    const warp_packed_arrays<A, Offset> arrays{a.rows,           a.row.data(),          a.pattern.data(),
+                                               a.value.data(),   a.patterns.data(),     a.steps.data(),
+                                               a.offsets.data(), a.single_value.data(), a.full_value.data()};
+    const auto launch = [&](auto kernel) {
+      queue.launch("warp_packed_slices", blocks(queue, a), threads_per_block, kernel, arrays, x, y, finish);
+    };
+    const int each = slices_per_warp(queue, a);
+    if (each == 1) launch(warp_packed_slices_kernel<1, A, V, Offset, Epilogue>);
+    if (each == 2) launch(warp_packed_slices_kernel<2, A, V, Offset, Epilogue>);
+    if (each == 4) launch(warp_packed_slices_kernel<4, A, V, Offset, Epilogue>);
+  }
+
+ private:
+  template <class A, class Offset> static std::int64_t slices_of(const device_warp_packed<A, Offset>& a) {
+    return (std::int64_t{a.rows} + 31) / 32;
+  }
+
+  /// Several where most share their steps, while all warps that fit still have some. On an H200, four are
+  /// best for up to 7 steps, two for 27.
+  template <class Queue, class A, class Offset>
+  static int slices_per_warp(const Queue& queue, const device_warp_packed<A, Offset>& a) {
+    const std::int64_t slices = slices_of(a), per_warp = slices / (queue.resident_threads() / 32);
+    if (2 * a.of_constants < slices || per_warp < 2) return 1;
+    return per_warp < 4 || a.their_steps > 16 * a.of_constants ? 2 : 4;
+  }
+};
+
+}  // namespace nz::gpu

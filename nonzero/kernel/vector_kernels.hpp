@@ -1,0 +1,60 @@
+#pragma once
+
+#include <string_view>
+
+#include <nonzero/core/vector.hpp>
+
+namespace nz {
+
+/// What loops do with vectors between two multiplies, one segment at a time as BLAS has it: made for vectors
+/// of one size on one device (plan/vector_kernels.hpp finds them). What they find is left on the device,
+/// where the next call may read it: nothing is allocated or waited for. Sums are made in a fixed order, and
+/// in double, before they are rounded to V (cuBLAS's as it does it). One call at a time, in one stream.
+/// Vectors of another size or device throw `shape_error` or `device_error`.
+template <class V> class vector_kernels {
+ public:
+  virtual ~vector_kernels() = default;
+  vector_kernels(const vector_kernels&) = delete;
+  vector_kernels& operator=(const vector_kernels&) = delete;
+
+  /// to[at] = x · y.
+  void dot(const vector<V>& x, const vector<V>& y, vector<V>& to, std::size_t at, stream in = {}) const;
+  /// to[at] = |x|, the square root of x · x.
+  void norm2(const vector<V>& x, vector<V>& to, std::size_t at, stream in = {}) const;
+  /// y += alpha x; x and y must be two vectors.
+  void axpy(V alpha, const vector<V>& x, vector<V>& y, stream in = {}) const;
+  /// y += numbers[at] x, with a factor that lies on the device.
+  void axpy(const vector<V>& numbers, std::size_t at, const vector<V>& x, vector<V>& y, stream in = {}) const;
+  /// x = alpha x.
+  void scale(V alpha, vector<V>& x, stream in = {}) const;
+  void scale(const vector<V>& numbers, std::size_t at, vector<V>& x, stream in = {}) const;
+  /// numbers[to] = numbers[over] / numbers[under], or 0 where numbers[under] is not above 0: a loop of
+  /// gradients then stays where it is. numbers[to + 1] = -numbers[to].
+  void divide(vector<V>& numbers, std::size_t over, std::size_t under, std::size_t to, stream in = {}) const;
+  /// z = x .* y, entry by entry; z may be x or y.
+  void multiply(const vector<V>& x, const vector<V>& y, vector<V>& z, stream in = {}) const;
+
+  virtual std::string_view name() const = 0;  // "nonzero", "cuBLAS"
+  const std::shared_ptr<device>& where() const { return on_; }
+  std::size_t size() const { return size_; }
+
+ protected:
+  vector_kernels(std::shared_ptr<device> on, std::size_t size) : on_(std::move(on)), size_(size) {}
+
+ private:
+  // The same for vectors that fit. A null `alpha_at` means the factor `alpha`.
+  virtual void run_dot(const V* x, const V* y, V* to, stream in) const = 0;
+  virtual void run_norm2(const V* x, V* to, stream in) const = 0;
+  virtual void run_axpy(V alpha, const V* alpha_at, const V* x, V* y, stream in) const = 0;
+  virtual void run_scale(V alpha, const V* alpha_at, V* x, stream in) const = 0;
+  virtual void run_divide(const V* over, const V* under, V* to, stream in) const = 0;
+  virtual void run_multiply(const V* x, const V* y, V* z, stream in) const = 0;
+
+  void require_fits(const vector<V>& x) const;
+  void require_number(const vector<V>& numbers, std::size_t at) const;
+
+  std::shared_ptr<device> on_;
+  std::size_t size_;
+};
+
+}  // namespace nz

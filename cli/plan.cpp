@@ -84,7 +84,7 @@ ordered_json as_json(const plan_report& r, const matrix_argument& argument) {
 
 template <class V> void run_in(const command_options& options) {
   const csr<V> a = load<V>(options.matrix.name).matrix;
-  const plan<V> made = make_plan(a, options.plan);
+  const plan<V> made = make_plan(csr_view<V>(a), options.plan);
   if (options.json) return print_json(as_json(made.report(), options.matrix));
   print(fmt::format("{}  {}\n{}", bold(options.matrix.name), options.matrix.precision, made.explain()));
 }
@@ -93,7 +93,6 @@ void run(command_options& options) {
   constexpr double mebibyte = 1 << 20;
   if (options.has_budget) options.plan.memory_budget = options.budget_mib * mebibyte;
   options.plan.may_reorder = !options.no_reorder;
-  options.plan.may_borrow = true;
   options.plan.on = find_device(options.device);
   if (!options.plan.kernel.empty()) require_kernel(options.plan.kernel, options.plan.on->kind());
   with_precision(options.matrix.precision, [&](auto zero) { run_in<decltype(zero)>(options); });

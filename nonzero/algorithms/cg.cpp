@@ -60,7 +60,7 @@ template <class V> struct ready_matrix {
 
 /// `iterations`: to come, unless the options say how many multiplies are.
 template <class V>
-ready_matrix<V> make_ready(const csr<V>& a, const cg_options& options, std::int64_t iterations) {
+ready_matrix<V> make_ready(csr_view<V> a, const cg_options& options, std::int64_t iterations) {
   ready_matrix<V> out;
   plan_options planning = options.plan;
   if (!planning.on) planning.on = cpu_device();
@@ -72,7 +72,6 @@ ready_matrix<V> make_ready(const csr<V>& a, const cg_options& options, std::int6
   }
   if (planning.expected_multiplies <= 0) planning.expected_multiplies = iterations;
   planning.are_steps = options.method == cg_method::fused;
-  planning.may_borrow = true;
   planning.may_reorder = false;  // a plan that renumbers rows makes a step in two passes
   out.made.emplace(make_plan(a, planning));
   out.report = out.made->report();
@@ -89,7 +88,7 @@ template <class V> V scale_of(std::span<const V> b) {
 
 template <class V> class solver {
  public:
-  solver(const csr<V>& a, std::span<const V> b, std::span<const V> diagonal, const cg_options& options)
+  solver(csr_view<V> a, std::span<const V> b, std::span<const V> diagonal, const cg_options& options)
       : a_(a),
         options_(options),
         scale_(scale_of(b)),
@@ -197,7 +196,7 @@ template <class V> class solver {
     return std::sqrt(sum_.to_host()[0]) / b_norm_;
   }
 
-  const csr<V>& a_;
+  csr_view<V> a_;
   const cg_options& options_;
   V scale_;
   std::int64_t most_, expected_;
@@ -216,7 +215,7 @@ template <class V> class solver {
 }  // namespace
 
 template <class V>
-cg_result<V> conjugate_gradients(const csr<V>& a, std::span<const V> b, const cg_options& options) {
+cg_result<V> conjugate_gradients(csr_view<V> a, std::span<const V> b, const cg_options& options) {
   require_sense(options);
   require_solvable(a, b);
   if (a.rows == 0) {
@@ -228,8 +227,7 @@ cg_result<V> conjugate_gradients(const csr<V>& a, std::span<const V> b, const cg
   return solver<V>(a, b, diagonal, options).run();
 }
 
-template cg_result<float> conjugate_gradients(const csr<float>&, std::span<const float>, const cg_options&);
-template cg_result<double> conjugate_gradients(const csr<double>&, std::span<const double>,
-                                               const cg_options&);
+template cg_result<float> conjugate_gradients(csr_view<float>, std::span<const float>, const cg_options&);
+template cg_result<double> conjugate_gradients(csr_view<double>, std::span<const double>, const cg_options&);
 
 }  // namespace nz

@@ -71,6 +71,10 @@ template <class V> struct cg_result {
 /// or b does not fit; `unsupported`, naming rows and columns, where A is clearly not symmetric, has a
 /// diagonal entry that is not positive, or where A or b is not finite, and for options out of their range.
 template <class V>
-cg_result<V> conjugate_gradients(const csr<V>& a, std::span<const V> b, const cg_options& options = {});
+cg_result<V> conjugate_gradients(csr_view<V> a, std::span<const V> b, const cg_options& options = {});
+template <class V>
+cg_result<V> conjugate_gradients(const csr<V>& a, std::span<const V> b, const cg_options& options = {}) {
+  return conjugate_gradients(csr_view<V>(a), b, options);
+}
 
 }  // namespace nz

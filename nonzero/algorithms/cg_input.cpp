@@ -29,7 +29,7 @@ class first_place {
 };
 
 /// The first entry (in the order of rows) of which is_bad(row, entry) says so.
-template <class V, class IsBad> std::optional<offset> find_entry(const csr<V>& a, const IsBad& is_bad) {
+template <class V, class IsBad> std::optional<offset> find_entry(csr_view<V> a, const IsBad& is_bad) {
   first_place first;
   parallel_ranges(a.rows, rows_per_task, 0, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = static_cast<index>(begin); row < end; ++row)
@@ -39,13 +39,13 @@ template <class V, class IsBad> std::optional<offset> find_entry(const csr<V>& a
   return first.found();
 }
 
-template <class V> index row_of(const csr<V>& a, offset entry) {
+template <class V> index row_of(csr_view<V> a, offset entry) {
   return static_cast<index>(std::upper_bound(a.row_begin.begin(), a.row_begin.end(), entry) -
                             a.row_begin.begin() - 1);
 }
 
 /// What A has at (row, column), where rows are sorted.
-template <class V> double value_at(const csr<V>& a, index row, index column) {
+template <class V> double value_at(csr_view<V> a, index row, index column) {
   const auto begin = a.col.begin() + a.row_begin[row], end = a.col.begin() + a.row_begin[row + 1];
   const auto at = std::lower_bound(begin, end, column);
   return at == end || *at != column
@@ -54,12 +54,12 @@ template <class V> double value_at(const csr<V>& a, index row, index column) {
 }
 
 /// Rows in order, and no column twice.
-template <class V> bool is_sorted(const csr<V>& a) {
+template <class V> bool is_sorted(csr_view<V> a) {
   return !find_entry(a,
                      [&](index row, offset k) { return k > a.row_begin[row] && a.col[k - 1] >= a.col[k]; });
 }
 
-template <class V> csr<V> sorted(const csr<V>& a) {
+template <class V> csr<V> sorted(csr_view<V> a) {
   const csr<V> in_order = transpose(transpose(a));
   csr<V> out{a.rows, a.cols, array<offset>(in_order.row_begin.size(), 0), {}, {}};
   for (index row = 0; row < a.rows; ++row) {
@@ -78,7 +78,7 @@ template <class V> csr<V> sorted(const csr<V>& a) {
 
 /// Rounding may tell a(i, j) and a(j, i) apart, by some of their own size or by as much as is nothing beside
 /// the diagonal.
-template <class V> void require_symmetric(const csr<V>& a, const std::vector<V>& diagonal) {
+template <class V> void require_symmetric(csr_view<V> a, const std::vector<V>& diagonal) {
   constexpr double eps = std::numeric_limits<V>::epsilon();
   const double of_pair = std::sqrt(eps), of_diagonal = 64 * eps;
   const auto entry = find_entry(a, [&](index row, offset k) {
@@ -98,7 +98,7 @@ template <class V> void require_symmetric(const csr<V>& a, const std::vector<V>&
                   row + 1, column + 1, a.val[*entry], column + 1, row + 1, value_at(a, column, row)));
 }
 
-template <class V> void require_finite(const csr<V>& a, std::span<const V> b) {
+template <class V> void require_finite(csr_view<V> a, std::span<const V> b) {
   if (const auto entry = find_entry(a, [&](index, offset k) { return !std::isfinite(a.val[k]); }))
     throw unsupported(fmt::format("row {}, column {} of the matrix is {} (counted from 1)",
                                   row_of(a, *entry) + 1, a.col[*entry] + 1, a.val[*entry]));
@@ -109,7 +109,7 @@ template <class V> void require_finite(const csr<V>& a, std::span<const V> b) {
 
 }  // namespace
 
-template <class V> std::vector<V> diagonal_of(const csr<V>& a) {
+template <class V> std::vector<V> diagonal_of(csr_view<V> a) {
   std::vector<V> out(static_cast<std::size_t>(a.rows), 0);
   parallel_ranges(a.rows, rows_per_task, 0, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = static_cast<index>(begin); row < end; ++row)
@@ -119,7 +119,7 @@ template <class V> std::vector<V> diagonal_of(const csr<V>& a) {
   return out;
 }
 
-template <class V> void require_solvable(const csr<V>& a, std::span<const V> b) {
+template <class V> void require_solvable(csr_view<V> a, std::span<const V> b) {
   if (a.rows != a.cols)
     throw shape_error(
         fmt::format("only a square matrix can be solved for, and this is {} x {}", a.rows, a.cols));
@@ -130,7 +130,7 @@ template <class V> void require_solvable(const csr<V>& a, std::span<const V> b) 
   if (is_sorted(a))
     require_symmetric(a, diagonal);
   else
-    require_symmetric(sorted(a), diagonal);
+    require_symmetric<V>(sorted(a), diagonal);
   const auto bad = std::find_if(diagonal.begin(), diagonal.end(), [](V value) { return !(value > 0); });
   if (bad != diagonal.end())
     throw unsupported(
@@ -138,9 +138,9 @@ template <class V> void require_solvable(const csr<V>& a, std::span<const V> b) 
                     bad - diagonal.begin() + 1, *bad));
 }
 
-template void require_solvable(const csr<float>&, std::span<const float>);
-template void require_solvable(const csr<double>&, std::span<const double>);
-template std::vector<float> diagonal_of(const csr<float>&);
-template std::vector<double> diagonal_of(const csr<double>&);
+template void require_solvable(csr_view<float>, std::span<const float>);
+template void require_solvable(csr_view<double>, std::span<const double>);
+template std::vector<float> diagonal_of(csr_view<float>);
+template std::vector<double> diagonal_of(csr_view<double>);
 
 }  // namespace nz

@@ -9,9 +9,9 @@ namespace nz {
 
 /// Throws `shape_error` or `unsupported`, saying where, unless A can be solved for b by conjugate gradients:
 /// square, finite, symmetric but for rounding, with a positive diagonal.
-template <class V> void require_solvable(const csr<V>& a, std::span<const V> b);
+template <class V> void require_solvable(csr_view<V> a, std::span<const V> b);
 
 /// The diagonal of a square matrix; what is repeated adds up.
-template <class V> std::vector<V> diagonal_of(const csr<V>& a);
+template <class V> std::vector<V> diagonal_of(csr_view<V> a);
 
 }  // namespace nz

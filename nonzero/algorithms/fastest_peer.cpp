@@ -5,7 +5,7 @@
 namespace nz {
 
 template <class V>
-named_product<V> prepare_fastest_peer(const csr<V>& a, const std::shared_ptr<device>& on,
+named_product<V> prepare_fastest_peer(csr_view<V> a, const std::shared_ptr<device>& on,
                                       const std::string& kernel) {
   const auto placed = place_csr(a, on);
   if (!kernel.empty()) return {kernel, find_kernel(kernel, on->kind()).prepare(placed)};
@@ -32,9 +32,9 @@ named_product<V> prepare_fastest_peer(const csr<V>& a, const std::shared_ptr<dev
   return best;
 }
 
-template named_product<float> prepare_fastest_peer(const csr<float>&, const std::shared_ptr<device>&,
+template named_product<float> prepare_fastest_peer(csr_view<float>, const std::shared_ptr<device>&,
                                                    const std::string&);
-template named_product<double> prepare_fastest_peer(const csr<double>&, const std::shared_ptr<device>&,
+template named_product<double> prepare_fastest_peer(csr_view<double>, const std::shared_ptr<device>&,
                                                     const std::string&);
 
 }  // namespace nz

@@ -16,7 +16,7 @@ template <class V> struct named_product {
 /// The matrix for the kernel of another library that multiplies it fastest on `on`, or for the one of that
 /// name. Throws `unsupported` where that device has none.
 template <class V>
-named_product<V> prepare_fastest_peer(const csr<V>& a, const std::shared_ptr<device>& on,
+named_product<V> prepare_fastest_peer(csr_view<V> a, const std::shared_ptr<device>& on,
                                       const std::string& kernel);
 
 }  // namespace nz

@@ -153,7 +153,7 @@ std::unique_ptr<heat_steps<V>> make_heat_steps(const cell_grid& grid, std::span<
   if (options.method == heat_method::ell_blas)
     return std::make_unique<blas_steps<V>>(in_ell<V>(grid, on), initial, factor, on);
   if (options.method == heat_method::cusparse)
-    return std::make_unique<blas_steps<V>>(prepare_fastest_peer(heat_matrix<V>(grid), on, options.kernel),
+    return std::make_unique<blas_steps<V>>(prepare_fastest_peer<V>(heat_matrix<V>(grid), on, options.kernel),
                                            initial, factor, on);
   if (!options.kernel.empty())
     return std::make_unique<fused_kernel_steps<V>>(grid, initial, factor, options.kernel, on);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t rows_per_task = 4096;
 
-template <class V> std::span<const index> columns_of(const csr<V>& a, index i) {
+template <class V> std::span<const index> columns_of(csr_view<V> a, index i) {
   return {a.col.data() + a.row_begin[i], static_cast<std::size_t>(a.row_length(i))};
 }
 
@@ -26,7 +26,7 @@ std::uint64_t hash_of(std::span<const index> columns, double per_link) {
 /// place.
 template <class V> class row_table {
  public:
-  row_table(const csr<V>& to, std::span<const V> per_link, std::size_t rows)
+  row_table(csr_view<V> to, std::span<const V> per_link, std::size_t rows)
       : to_(to), per_link_(per_link), place_(std::bit_ceil(2 * rows + 1), {0, -1}) {}
 
   /// The first row that was the same as this one: itself, if there was none.
@@ -50,13 +50,13 @@ template <class V> class row_table {
            std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
-  const csr<V>& to_;
+  csr_view<V> to_;
   std::span<const V> per_link_;
   std::vector<entry> place_;
 };
 
 /// The rows of the first pages, with groups for columns, sorted.
-template <class V> csr<V> rows_of_groups(const csr<V>& to, const page_groups& pages) {
+template <class V> csr<V> rows_of_groups(csr_view<V> to, const page_groups& pages) {
   const auto groups = static_cast<index>(pages.first.size());
   csr<V> out{groups, groups, array<offset>(pages.first.size() + 1), {}, {}};
   out.row_begin[0] = 0;
@@ -75,7 +75,7 @@ template <class V> csr<V> rows_of_groups(const csr<V>& to, const page_groups& pa
 }
 
 template <class V> void merge(link_matrix<V>& graph, const page_groups& pages) {
-  graph.to = rows_of_groups(graph.to, pages);
+  graph.to = rows_of_groups<V>(graph.to, pages);
   std::vector<V> per_link(pages.first.size());
   std::vector<index> count(pages.first.size(), 0);
   for (std::size_t g = 0; g < pages.first.size(); ++g)
@@ -89,7 +89,7 @@ template <class V> void merge(link_matrix<V>& graph, const page_groups& pages) {
 
 }  // namespace
 
-template <class V> page_groups group_like_pages(const csr<V>& to, std::span<const V> per_link) {
+template <class V> page_groups group_like_pages(csr_view<V> to, std::span<const V> per_link) {
   array<std::uint64_t> hashes(per_link.size());
   parallel_ranges(to.rows, rows_per_task, 0, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
@@ -111,7 +111,7 @@ template <class V> bool has_many_like_pages(const link_matrix<V>& graph) {
   // Those whose first link is from one page in 16: pages that are alike are in the sample together.
   std::vector<index> sample;
   for (index i = 0; i < graph.to.rows; ++i) {
-    const auto columns = columns_of(graph.to, i);
+    const auto columns = columns_of<V>(graph.to, i);
     if (!columns.empty() && hash(1, static_cast<std::uint64_t>(columns[0])) % one_in == 0)
       sample.push_back(i);
   }
@@ -121,7 +121,7 @@ template <class V> bool has_many_like_pages(const link_matrix<V>& graph) {
     const auto per_link = static_cast<double>(graph.per_link[static_cast<std::size_t>(i)]);
     const offset length = graph.to.row_length(i);
     links += length;
-    if (table.find_or_add(i, hash_of(columns_of(graph.to, i), per_link)) != i) saved += length;
+    if (table.find_or_add(i, hash_of(columns_of<V>(graph.to, i), per_link)) != i) saved += length;
   }
   return saved > links / worth_it;
 }
@@ -135,8 +135,8 @@ template <class V> void merge_like_pages(link_matrix<V>& graph) {
   } while ((before - graph.to.nnz()) * go_on_for > before);
 }
 
-template page_groups group_like_pages(const csr<float>&, std::span<const float>);
-template page_groups group_like_pages(const csr<double>&, std::span<const double>);
+template page_groups group_like_pages(csr_view<float>, std::span<const float>);
+template page_groups group_like_pages(csr_view<double>, std::span<const double>);
 template bool has_many_like_pages(const link_matrix<float>&);
 template bool has_many_like_pages(const link_matrix<double>&);
 template void merge_like_pages(link_matrix<float>&);

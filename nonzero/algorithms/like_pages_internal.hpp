@@ -18,7 +18,7 @@ struct page_groups {
 };
 
 /// Groups by the rows of `to`, whose columns are sorted, and by `per_link`.
-template <class V> page_groups group_like_pages(const csr<V>& to, std::span<const V> per_link);
+template <class V> page_groups group_like_pages(csr_view<V> to, std::span<const V> per_link);
 
 /// Whether groups would save links enough to be looked for, by a sample of the pages.
 template <class V> bool has_many_like_pages(const link_matrix<V>& graph);

@@ -22,7 +22,7 @@ template <class V> void drop_repeated(csr<V>& a) {
   a.col.resize(static_cast<std::size_t>(kept));
 }
 
-template <class V> void require_weights(const csr<V>& links) {
+template <class V> void require_weights(csr_view<V> links) {
   for (index i = 0; i < links.rows; ++i)
     for (offset k = links.row_begin[i]; k < links.row_begin[i + 1]; ++k)
       if (!std::isfinite(links.val[k]) || links.val[k] < 0)
@@ -33,7 +33,7 @@ template <class V> void require_weights(const csr<V>& links) {
 }
 
 /// What the links from each page add up to.
-template <class V> std::vector<double> sum_links(const csr<V>& to) {
+template <class V> std::vector<double> sum_links(csr_view<V> to) {
   std::vector<double> sum(static_cast<std::size_t>(to.cols), 0.0);
   for (std::size_t k = 0; k < to.col.size(); ++k)
     sum[static_cast<std::size_t>(to.col[k])] += static_cast<double>(to.val[k]);
@@ -41,7 +41,7 @@ template <class V> std::vector<double> sum_links(const csr<V>& to) {
 }
 
 /// The rows in another order.
-template <class V> csr<V> rows_in_order(const csr<V>& a, const array<index>& order) {
+template <class V> csr<V> rows_in_order(csr_view<V> a, const array<index>& order) {
   csr<V> out{a.rows, a.cols, {0}, {}, {}};
   out.row_begin.reserve(a.row_begin.size());
   out.col.reserve(a.col.size());
@@ -55,7 +55,7 @@ template <class V> csr<V> rows_in_order(const csr<V>& a, const array<index>& ord
 }
 
 /// The transposed matrix, with rows and columns in the order given.
-template <class V> csr<V> transpose_in_order(const csr<V>& links, const array<index>& order) {
+template <class V> csr<V> transpose_in_order(csr_view<V> links, const array<index>& order) {
   if (order.empty()) return transpose(links);
   csr<V> rows = rows_in_order(links, order);
   const array<index> position = invert_order(order);
@@ -65,14 +65,14 @@ template <class V> csr<V> transpose_in_order(const csr<V>& links, const array<in
 
 /// The transposed graph, with pages in the order given.
 template <class V>
-link_matrix<V> transposed_links(const csr<V>& links, bool is_weighted, const array<index>& order) {
+link_matrix<V> transposed_links(csr_view<V> links, bool is_weighted, const array<index>& order) {
   link_matrix<V> out{.to = transpose_in_order(links, order), .per_link = {}, .number = {}, .count = {}};
   if (!order.empty()) out.number = invert_order(order);
   if (!is_weighted) {
     drop_repeated(out.to);
     out.to.val.assign(out.to.col.size(), V{1});
   }
-  const std::vector<double> sum = sum_links(out.to);
+  const std::vector<double> sum = sum_links<V>(out.to);
   out.per_link.resize(sum.size());
   for (std::size_t i = 0; i < sum.size(); ++i) {
     const bool is_sink = sum[i] == 0;
@@ -92,7 +92,7 @@ constexpr offset fewest_links_to_merge = 100'000;
 
 /// Pages that were merged, in an order of their own.
 template <class V> void put_in_order(link_matrix<V>& graph, page_order numbers) {
-  const array<index> order = order_pages(transpose(graph.to), numbers);
+  const array<index> order = order_pages<V>(transpose(graph.to), numbers);
   graph.to = permute_symmetric(graph.to, std::span<const index>(order));
   const auto in_order = [&](auto& values) {
     const auto old = values;
@@ -105,7 +105,7 @@ template <class V> void put_in_order(link_matrix<V>& graph, page_order numbers) 
 
 }  // namespace
 
-template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, const link_matrix_options& options) {
+template <class V> link_matrix<V> make_link_matrix(csr_view<V> links, const link_matrix_options& options) {
   if (links.rows != links.cols)
     throw shape_error(fmt::format("a graph has as many rows as columns, and this matrix is {} × {}",
                                   links.rows, links.cols));
@@ -122,7 +122,7 @@ template <class V> link_matrix<V> make_link_matrix(const csr<V>& links, const li
   return out;
 }
 
-template link_matrix<float> make_link_matrix(const csr<float>&, const link_matrix_options&);
-template link_matrix<double> make_link_matrix(const csr<double>&, const link_matrix_options&);
+template link_matrix<float> make_link_matrix(csr_view<float>, const link_matrix_options&);
+template link_matrix<double> make_link_matrix(csr_view<double>, const link_matrix_options&);
 
 }  // namespace nz

@@ -54,6 +54,6 @@ struct link_matrix_options {
 /// Throws `shape_error` unless `links` is square, `unsupported` for weights that are negative, not finite, or
 /// that add up to what V cannot divide by.
 template <class V>
-link_matrix<V> make_link_matrix(const csr<V>& links, const link_matrix_options& options = {});
+link_matrix<V> make_link_matrix(csr_view<V> links, const link_matrix_options& options = {});
 
 }  // namespace nz

@@ -20,7 +20,7 @@ template <class Place> array<index> order_by(index pages, std::size_t places, co
   return order;
 }
 
-template <class V> array<index> order_by_use(const csr<V>& links) {
+template <class V> array<index> order_by_use(csr_view<V> links) {
   const auto most = static_cast<std::size_t>(longest_row(links));
   return order_by(links.rows, most + 1,
                   [&](index i) { return most - static_cast<std::size_t>(links.row_length(i)); });
@@ -28,7 +28,7 @@ template <class V> array<index> order_by_use(const csr<V>& links) {
 
 /// The pages that have the most links to others, as many as hubs<V> has at hand: what is there for most_hubs
 /// doubles is there for twice as many floats.
-template <class V> std::vector<bool> find_hubs(const csr<V>& links) {
+template <class V> std::vector<bool> find_hubs(csr_view<V> links) {
   constexpr std::size_t bytes_at_hand = hubs_options{}.most_hubs * sizeof(double);
   const array<index> order = order_by_use(links);
   std::vector<bool> is_hub(order.size(), false);
@@ -37,7 +37,7 @@ template <class V> std::vector<bool> find_hubs(const csr<V>& links) {
   return is_hub;
 }
 
-template <class V> array<index> order_by_work(const csr<V>& links) {
+template <class V> array<index> order_by_work(csr_view<V> links) {
   constexpr std::size_t longest = hubs<V>::most_virtual_row_entries, side = longest + 1;
   struct counts {
     std::size_t from_hubs = 0, from_others = 0;
@@ -58,7 +58,7 @@ template <class V> array<index> order_by_work(const csr<V>& links) {
 
 }  // namespace
 
-template <class V> bool is_better_renumbered(const csr<V>& links) {
+template <class V> bool is_better_renumbered(csr_view<V> links) {
   // In smaller graphs all of what is gathered lies in a near cache. Scattered ones have 0.4 (a social
   // network) to 0.8 lines per entry, those of web pages 0.04 to 0.1.
   constexpr offset fewest_links = 500'000;
@@ -66,14 +66,14 @@ template <class V> bool is_better_renumbered(const csr<V>& links) {
   return links.nnz() >= fewest_links && find_locality(links).lines_per_entry > scattered;
 }
 
-template <class V> array<index> order_pages(const csr<V>& links, page_order how) {
+template <class V> array<index> order_pages(csr_view<V> links, page_order how) {
   if (how == page_order::given) return {};
   return how == page_order::by_use ? order_by_use(links) : order_by_work(links);
 }
 
-template bool is_better_renumbered(const csr<float>&);
-template bool is_better_renumbered(const csr<double>&);
-template array<index> order_pages(const csr<float>&, page_order);
-template array<index> order_pages(const csr<double>&, page_order);
+template bool is_better_renumbered(csr_view<float>);
+template bool is_better_renumbered(csr_view<double>);
+template array<index> order_pages(csr_view<float>, page_order);
+template array<index> order_pages(csr_view<double>, page_order);
 
 }  // namespace nz

@@ -25,9 +25,9 @@ constexpr page_order new_numbers_for(device_kind on) {
 
 /// Whether new numbers make iterations faster: where there are many links and what rows gather is scattered.
 /// A graph that has a good order, as web pages by address, would lose it.
-template <class V> bool is_better_renumbered(const csr<V>& links);
+template <class V> bool is_better_renumbered(csr_view<V> links);
 
 /// For each new number the old one; empty: they are the same.
-template <class V> array<index> order_pages(const csr<V>& links, page_order how);
+template <class V> array<index> order_pages(csr_view<V> links, page_order how);
 
 }  // namespace nz

@@ -30,7 +30,7 @@ void require_sense(const pagerank_options& options) {
 }
 
 /// What is compared with takes the graph as it comes.
-template <class V> link_matrix_options links_for(const csr<V>& links, const pagerank_options& options) {
+template <class V> link_matrix_options links_for(csr_view<V> links, const pagerank_options& options) {
   const bool is_ours = options.method != pagerank_method::cusparse;
   const bool is_renumbered = options.is_renumbered.value_or(is_ours && is_better_renumbered(links));
   const device_kind where = options.plan.on ? options.plan.on->kind() : device_kind::cpu;
@@ -81,7 +81,6 @@ ready_links<V> prepare_by_plan(csr<V>&& links, const pagerank_options& options, 
   plan_options planning = options.plan;
   planning.expected_multiplies = expected_iterations(options);
   planning.are_steps = true;
-  planning.may_borrow = false;
   // A plan that renumbers rows makes a step in two passes.
   planning.may_reorder = false;
   const auto made = std::make_shared<const plan<V>>(make_plan(std::move(links), planning));
@@ -91,7 +90,7 @@ ready_links<V> prepare_by_plan(csr<V>&& links, const pagerank_options& options, 
 
 /// By that kernel of cuSPARSE's which multiplies fastest.
 template <class V>
-ready_links<V> prepare_by_cusparse(const csr<V>& links, const plan_options& options, plan_report& report) {
+ready_links<V> prepare_by_cusparse(csr_view<V> links, const plan_options& options, plan_report& report) {
   const auto on = options.on ? options.on : cpu_device();
   if (on->kind() != device_kind::cuda)
     throw unsupported("there is no kernel of cuSPARSE's here: it needs the device cuda");
@@ -171,7 +170,7 @@ template <class V> class rank_loop {
 
 }  // namespace
 
-template <class V> std::optional<index> find_sink(const csr<V>& links, bool is_weighted) {
+template <class V> std::optional<index> find_sink(csr_view<V> links, bool is_weighted) {
   for (index i = 0; i < links.rows; ++i) {
     const auto begin = links.val.begin() + links.row_begin[i],
                end = links.val.begin() + links.row_begin[i + 1];
@@ -182,7 +181,7 @@ template <class V> std::optional<index> find_sink(const csr<V>& links, bool is_w
   return std::nullopt;
 }
 
-template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagerank_options& options) {
+template <class V> pagerank_result<V> pagerank(csr_view<V> links, const pagerank_options& options) {
   require_sense(options);
   const link_matrix_options how = links_for(links, options);
   link_matrix<V> graph = make_link_matrix(links, how);
@@ -196,7 +195,7 @@ template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagera
                          .merged = links.rows - graph.to.rows,
                          .plan = {}};
   const auto ready = options.method == pagerank_method::cusparse
-                         ? prepare_by_cusparse(graph.to, options.plan, out.plan)
+                         ? prepare_by_cusparse<V>(graph.to, options.plan, out.plan)
                          : prepare_by_plan(std::move(graph.to), options, out.plan);
   if (links.rows == 0) return out;
   rank_loop<V> loop(*ready, graph, options);
@@ -212,9 +211,9 @@ template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagera
   return out;
 }
 
-template pagerank_result<float> pagerank(const csr<float>&, const pagerank_options&);
-template pagerank_result<double> pagerank(const csr<double>&, const pagerank_options&);
-template std::optional<index> find_sink(const csr<float>&, bool);
-template std::optional<index> find_sink(const csr<double>&, bool);
+template pagerank_result<float> pagerank(csr_view<float>, const pagerank_options&);
+template pagerank_result<double> pagerank(csr_view<double>, const pagerank_options&);
+template std::optional<index> find_sink(csr_view<float>, bool);
+template std::optional<index> find_sink(csr_view<double>, bool);
 
 }  // namespace nz

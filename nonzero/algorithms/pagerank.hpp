@@ -66,9 +66,15 @@ template <class V> struct pagerank_result {
 /// value; where links are weighted, repeated ones add up. Bitwise repeatable, by a plan that was made to be.
 /// Throws `shape_error` unless `links` is square and the personalization fits, `unsupported` for weights that
 /// are negative or not finite, for sinks that are refused, and for options out of their range or at odds.
-template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagerank_options& options = {});
+template <class V> pagerank_result<V> pagerank(csr_view<V> links, const pagerank_options& options = {});
+template <class V> pagerank_result<V> pagerank(const csr<V>& links, const pagerank_options& options = {}) {
+  return pagerank(csr_view<V>(links), options);
+}
 
 /// The first page without links (or, weighted, without a weight above 0), if there is any.
-template <class V> std::optional<index> find_sink(const csr<V>& links, bool is_weighted = false);
+template <class V> std::optional<index> find_sink(csr_view<V> links, bool is_weighted = false);
+template <class V> std::optional<index> find_sink(const csr<V>& links, bool is_weighted = false) {
+  return find_sink(csr_view<V>(links), is_weighted);
+}
 
 }  // namespace nz

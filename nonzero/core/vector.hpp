@@ -10,7 +10,40 @@
 
 namespace nz {
 
-/// Numbers in a device's memory. Moves, and is copied only where asked to.
+template <class T> class vector;
+
+/// Numbers in a device's memory that belong to somebody else: an nz::vector, or an array from cudaMalloc,
+/// Thrust, CuPy or PyTorch. `vector_view<const T>` is read only.
+///
+/// A view borrows. Nothing is copied or freed: the memory must live as long as the view, and as long as any
+/// work that was given the view is in flight. See docs/own-arrays.md.
+template <class T> class vector_view {
+ public:
+  vector_view() = default;
+  vector_view(std::shared_ptr<device> on, T* data, std::size_t size)
+      : on_(std::move(on)), data_(data), size_(size) {}
+  vector_view(vector<std::remove_const_t<T>>& whole)  // NOLINT: an owner is used where a view is expected
+      : vector_view(whole.where(), whole.data(), whole.size()) {}
+  vector_view(const vector<std::remove_const_t<T>>& whole)  // NOLINT
+      requires std::is_const_v<T> : vector_view(whole.where(), whole.data(), whole.size()) {}
+  template <class U>
+  requires(std::is_const_v<T>&& std::is_same_v<U, std::remove_const_t<T>>)
+      vector_view(const vector_view<U>& other)  // NOLINT
+      : vector_view(other.where(), other.data(), other.size()) {}
+
+  /// In the device's memory: the host may follow it only where the device is_host().
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+  const std::shared_ptr<device>& where() const { return on_; }
+
+ private:
+  std::shared_ptr<device> on_;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Numbers in a device's memory, owned. Moves; is copied only by copy_from and copy_to.
 template <class T> class vector {
   static_assert(std::is_trivially_copyable_v<T>);
 

@@ -14,7 +14,7 @@ inline std::vector<index> long_rows_of(const chunking& cut) {
 }
 
 /// Makes segments, which point into `from`, point into the rows that were kept apart of it.
-template <class A> chunking with_segments_apart(chunking cut, const binned<A>& a, const csr<A>& from) {
+template <class A> chunking with_segments_apart(chunking cut, const binned<A>& a, csr_view<A> from) {
   auto segment = cut.segments.begin();
   for (std::size_t i = 0; i < a.long_row.size(); ++i) {
     const offset before = a.long_rows.row_begin[i] - from.row_begin[a.long_row[i]];

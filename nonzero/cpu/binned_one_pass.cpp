@@ -147,7 +147,7 @@ binned_cut cut_into_bins(const chunking& cut, std::span<const offset> row_begin,
 
 template <class A, class V> class binned_one_pass final : public chunked_matrix<V> {
  public:
-  binned_one_pass(const csr<A>& a, const chunking& cut, binned<A> bins, std::string_view simd)
+  binned_one_pass(csr_view<A> a, const chunking& cut, binned<A> bins, std::string_view simd)
       : chunked_matrix<V>(a.rows, a.cols, with_segments_apart(cut, bins, a)),
         full_(compiled_functions<one_pass_functions<A, V>>::find(simd)),
         single_(compiled_functions<one_pass_functions<float, V>>::find(simd)),
@@ -203,21 +203,24 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
   binned<A> a_;  // a bin for each chunk
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_binned_one_pass(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   const chunking cut = split_rows(a.row_begin);
   auto bins = to_binned(a, cut_into_bins(cut, a.row_begin, a.cols), run_in_team);
   return std::make_unique<binned_one_pass<A, V>>(a, cut, std::move(bins), options.simd);
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_binned_one_pass(const csr<float>&,
-                                                                         const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_binned_one_pass(const csr<float>&,
-                                                                          const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_binned_one_pass(const csr<double>&,
-                                                                          const prepare_options&);
+}  // namespace
+
+kernel_row binned_one_pass_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "binned_one_pass",
+      .format = "binned",
+      .summary = "bins of rows, and in each bin blocks of columns",
+      .is_candidate = true,
+      .is_gather_free = true});
+}
 
 }  // namespace nz::cpu
 #endif

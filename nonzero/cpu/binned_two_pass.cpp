@@ -116,7 +116,7 @@ binned_cut cut_into_bins(const chunking& cut, offset entries, index cols) {
 
 template <class A, class V> class binned_two_pass final : public prepared_matrix<V> {
  public:
-  binned_two_pass(const csr<A>& a, const chunking& cut, std::string_view simd)
+  binned_two_pass(csr_view<A> a, const chunking& cut, std::string_view simd)
       : prepared_matrix<V>(a.rows, a.cols, cpu_device()),
         full_(compiled_functions<binned_functions<A, V>>::find(simd)),
         single_(compiled_functions<binned_functions<float, V>>::find(simd)),
@@ -241,21 +241,24 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   mutable array<V> products_, segment_sums_;
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_binned_two_pass(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   return std::make_unique<binned_two_pass<A, V>>(
       a, cut_into_chunks(a.row_begin, {.most_rows = most_bin_rows, .cost = bin_cost, .row_cost = 16}),
       options.simd);
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_binned_two_pass(const csr<float>&,
-                                                                         const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_binned_two_pass(const csr<float>&,
-                                                                          const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_binned_two_pass(const csr<double>&,
-                                                                          const prepare_options&);
+}  // namespace
+
+kernel_row binned_two_pass_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "binned_two_pass",
+      .format = "binned",
+      .summary = "products by blocks of columns, then sums by bins of rows",
+      .is_candidate = true,
+      .is_gather_free = true});
+}
 
 }  // namespace nz::cpu
 #endif

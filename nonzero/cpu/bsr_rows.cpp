@@ -196,10 +196,8 @@ std::unique_ptr<prepared_matrix<V>> place(bsr<A> a, chunking cut, std::span<cons
   return std::make_unique<bsr_rows<A, V>>(std::move(a), std::move(cut), options.simd);
 }
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_bsr_rows(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   bsr_options how;
   how.block_size = find_block_size(a);
   how.longest_row = long_row_from;
@@ -214,10 +212,16 @@ std::unique_ptr<prepared_matrix<V>> prepare_bsr_rows(const csr<A>& a, const prep
   return place<A, V>(std::move(converted), std::move(cut), a.row_begin, options);
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_bsr_rows(const csr<float>&, const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_bsr_rows(const csr<float>&, const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_bsr_rows(const csr<double>&,
-                                                                   const prepare_options&);
+}  // namespace
+
+kernel_row bsr_rows_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "bsr_rows",
+      .format = "bsr",
+      .summary = "equal numbers of entries per thread; one column of a block at a time",
+      .is_candidate = true});
+}
 
 }  // namespace nz::cpu
 #endif

@@ -45,7 +45,7 @@ namespace {
 
 template <class A, class V> class coo_runs final : public chunked_matrix<V> {
  public:
-  coo_runs(const csr<A>& a, std::string_view simd)
+  coo_runs(csr_view<A> a, std::string_view simd)
       : chunked_matrix<V>(a.rows, a.cols, cut_into_chunks(a.row_begin)),
         runs_(compiled_functions<coo_functions<A, V>>::find(simd)),
         rows_(compiled_functions<csr_functions<A, V>>::find(simd)),
@@ -72,17 +72,18 @@ template <class A, class V> class coo_runs final : public chunked_matrix<V> {
   array<offset> chunk_begin_;  // chunks+1 long
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_coo_runs(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   return std::make_unique<coo_runs<A, V>>(a, options.simd);
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_coo_runs(const csr<float>&, const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_coo_runs(const csr<float>&, const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_coo_runs(const csr<double>&,
-                                                                   const prepare_options&);
+}  // namespace
+
+kernel_row coo_runs_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "coo_runs", .format = "coo", .summary = "each run of entries of one row summed at once"});
+}
 
 }  // namespace nz::cpu
 #endif

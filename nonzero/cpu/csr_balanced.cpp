@@ -95,11 +95,11 @@ namespace {
 
 template <class A, class V> class csr_balanced final : public chunked_matrix<V> {
  public:
-  csr_balanced(const csr<A>& a, const prepare_options& options)
+  csr_balanced(csr_view<A> a, const prepare_options& options)
       : chunked_matrix<V>(a.rows, a.cols, cut_into_chunks(a.row_begin)),
         functions_(compiled_functions<csr_functions<A, V>>::find(options.simd)),
-        copy_(options.may_borrow ? nullptr : std::make_unique<csr<A>>(a)),
-        a_(copy_ ? *copy_ : a) {}
+        copy_(options.may_borrow ? nullptr : std::make_unique<csr<A>>(copy_of(a))),
+        a_(copy_ ? csr_view<A>(*copy_) : a) {}
   footprint storage() const override { return footprint_of(a_); }
 
  private:
@@ -114,22 +114,24 @@ template <class A, class V> class csr_balanced final : public chunked_matrix<V> 
 
   csr_functions<A, V> functions_;
   std::unique_ptr<const csr<A>> copy_;  // none where the matrix is borrowed
-  const csr<A>& a_;
+  csr_view<A> a_;
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_csr_balanced(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   return std::make_unique<csr_balanced<A, V>>(a, options);
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_csr_balanced(const csr<float>&,
-                                                                      const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_csr_balanced(const csr<float>&,
-                                                                       const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_csr_balanced(const csr<double>&,
-                                                                       const prepare_options&);
+}  // namespace
+
+kernel_row csr_balanced_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "csr_balanced",
+      .format = "csr",
+      .summary = "equal numbers of entries per thread; short rows by loops for their length",
+      .is_candidate = true});
+}
 
 }  // namespace nz::cpu
 #endif

@@ -73,7 +73,7 @@ namespace {
 
 template <class A, class V> class ell_blocks final : public chunked_matrix<V> {
  public:
-  ell_blocks(const csr<A>& a, const prepare_options& options)
+  ell_blocks(csr_view<A> a, const prepare_options& options)
       : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin)),
         blocks_(compiled_functions<ell_functions<A, V>>::find(options.simd)),
         a_(to_ell(a, options.budget)) {}
@@ -92,19 +92,18 @@ template <class A, class V> class ell_blocks final : public chunked_matrix<V> {
   ell<A> a_;
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_ell_blocks(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   return std::make_unique<ell_blocks<A, V>>(a, options);
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_ell_blocks(const csr<float>&,
-                                                                    const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_ell_blocks(const csr<float>&,
-                                                                     const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_ell_blocks(const csr<double>&,
-                                                                     const prepare_options&);
+}  // namespace
+
+kernel_row ell_blocks_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "ell_blocks", .format = "ell", .summary = "eight rows at a time, column by column"});
+}
 
 }  // namespace nz::cpu
 #endif

@@ -17,7 +17,7 @@ namespace {
 
 template <class A, class V> class hyb_blocks final : public chunked_matrix<V> {
  public:
-  hyb_blocks(const csr<A>& a, const prepare_options& options)
+  hyb_blocks(csr_view<A> a, const prepare_options& options)
       : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin)),
         blocks_(compiled_functions<ell_functions<A, V>>::find(options.simd)),
         runs_(compiled_functions<coo_functions<A, V>>::find(options.simd)),
@@ -57,18 +57,17 @@ template <class A, class V> class hyb_blocks final : public chunked_matrix<V> {
   array<offset> rest_begin_;  // chunks+1 long: entries of the rest before each
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_hyb_blocks(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   return std::make_unique<hyb_blocks<A, V>>(a, options);
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_hyb_blocks(const csr<float>&,
-                                                                    const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_hyb_blocks(const csr<float>&,
-                                                                     const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_hyb_blocks(const csr<double>&,
-                                                                     const prepare_options&);
+}  // namespace
+
+kernel_row hyb_blocks_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "hyb_blocks", .format = "hyb", .summary = "ell_blocks, then coo_runs, chunk by chunk"});
+}
 
 }  // namespace nz::cpu

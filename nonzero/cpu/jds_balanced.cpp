@@ -35,21 +35,20 @@ template <class A, class V> class jds_places final : public chunked_matrix<V> {
   jds<A> a_;
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_jds_balanced(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   jds<A> sorted = to_jds(a);
   array<index> row = std::move(sorted.row);
   auto places = std::make_unique<jds_places<A, V>>(std::move(sorted), options.simd);
   return std::make_unique<permuted_matrix<V>>(std::move(places), std::move(row));
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_jds_balanced(const csr<float>&,
-                                                                      const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_jds_balanced(const csr<float>&,
-                                                                       const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_jds_balanced(const csr<double>&,
-                                                                       const prepare_options&);
+}  // namespace
+
+kernel_row jds_balanced_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "jds_balanced", .format = "jds", .summary = "csr_balanced over the rows sorted by length"});
+}
 
 }  // namespace nz::cpu

@@ -4,33 +4,26 @@
 
 #include <nonzero/kernel/kernel_row.hpp>
 
-// The kernels of this folder, one per source of that name. A: what values are held in, V: what x, y and the
-// sums are.
 namespace nz::cpu {
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_bsr_rows(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_csr_balanced(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_packed_slices(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_binned_one_pass(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_binned_two_pass(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_coo_runs(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_ell_blocks(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_hyb_blocks(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_jds_balanced(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_sbsr_chunks(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_sell_slices(const csr<A>&, const prepare_options&);
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_tjds_blocks(const csr<A>&, const prepare_options&);
+// The rows of the kernels in this folder: NAME_row(), defined in NAME.cpp.
+#define NONZERO_CPU_KERNEL(name) kernel_row name##_row();
+#include <nonzero/cpu/kernels.def>
+#undef NONZERO_CPU_KERNEL
+
+/// A kernel's row with its prepare functions for all pairs of types. Prepare is a lambda
+/// []<class A, class V>(csr_view<A>, const prepare_options&): values are held in A; x, y and the sums are in
+/// V.
+template <auto Prepare> kernel_row row_with(kernel_row row) {
+#define NONZERO_PREPARE(A, V)                                                                    \
+  static_cast<prepare_functions<A, V>&>(row.functions).host =                                    \
+      [](csr_view<A> a, const prepare_options& options) -> std::unique_ptr<prepared_matrix<V>> { \
+    device_for(device_kind::cpu, options, cpu_device); /* refuses another before it converts */  \
+    return Prepare.template operator()<A, V>(a, options);                                        \
+  };
+  NONZERO_FOR_EACH_STORAGE(NONZERO_PREPARE)
+#undef NONZERO_PREPARE
+  return row;
+}
 
 }  // namespace nz::cpu

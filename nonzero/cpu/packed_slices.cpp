@@ -292,7 +292,7 @@ namespace {
 
 template <class A, class V> class packed_slices final : public chunked_matrix<V> {
  public:
-  packed_slices(const csr<A>& a, chunking cut, std::string_view simd)
+  packed_slices(csr_view<A> a, chunking cut, std::string_view simd)
       : chunked_matrix<V>(a.rows, a.cols, std::move(cut)),
         functions_(compiled_functions<packed_functions<A, V>>::find(simd)),
         a_(to_packed(a, this->cut().first_row,
@@ -315,20 +315,22 @@ template <class A, class V> class packed_slices final : public chunked_matrix<V>
   packed_arrays<A> arrays_;
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_packed_slices(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   chunking cut = with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin);
   return std::make_unique<packed_slices<A, V>>(a, std::move(cut), options.simd);
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_packed_slices(const csr<float>&,
-                                                                       const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_packed_slices(const csr<float>&,
-                                                                        const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_packed_slices(const csr<double>&,
-                                                                        const prepare_options&);
+}  // namespace
+
+kernel_row packed_slices_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "packed_slices",
+      .format = "packed",
+      .summary = "runs of rows by vectors, other rows by groups of eight",
+      .is_candidate = true});
+}
 
 }  // namespace nz::cpu
 #endif

@@ -229,10 +229,8 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
   mutable array<V> slots_;
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_sbsr_chunks(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   const auto& functions = compiled_functions<sbsr_functions<A, V>>::find(options.simd);
   sbsr_options how;
   how.block_size = find_symmetric_block_size(a);
@@ -248,12 +246,17 @@ std::unique_ptr<prepared_matrix<V>> prepare_sbsr_chunks(const csr<A>& a, const p
   return std::make_unique<sbsr_chunks<A, V>>(std::move(converted), std::move(cut), options.simd);
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_sbsr_chunks(const csr<float>&,
-                                                                     const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_sbsr_chunks(const csr<float>&,
-                                                                      const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_sbsr_chunks(const csr<double>&,
-                                                                      const prepare_options&);
+}  // namespace
+
+kernel_row sbsr_chunks_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "sbsr_chunks",
+      .format = "sbsr",
+      .summary = "each block of one triangle multiplied for its rows and its columns",
+      .is_candidate = true,
+      .both_triangles = "bsr_rows"});
+}
 
 }  // namespace nz::cpu
 #endif

@@ -77,7 +77,7 @@ template <class A> struct long_entries {
 };
 
 /// Takes the entries that segments point to, and makes the segments point to where they are now.
-template <class A> long_entries<A> take_long_rows(const csr<A>& a, chunking& cut) {
+template <class A> long_entries<A> take_long_rows(csr_view<A> a, chunking& cut) {
   long_entries<A> out;
   for (chunking::segment& segment : cut.segments) {
     const auto begin = static_cast<offset>(out.col.size());
@@ -89,7 +89,7 @@ template <class A> long_entries<A> take_long_rows(const csr<A>& a, chunking& cut
 }
 
 /// Each thread converts the windows that it will multiply, so that their pages are near it.
-template <class A> sell<A> to_sell_in_parallel(const csr<A>& a, const chunking& cut, padding_budget budget) {
+template <class A> sell<A> to_sell_in_parallel(csr_view<A> a, const chunking& cut, padding_budget budget) {
   const auto for_each_window = [&](index, const std::function<void(index)>& task) {
 #  pragma omp parallel if (cut.cost_before.back() >= least_parallel_cost)
     {
@@ -102,7 +102,7 @@ template <class A> sell<A> to_sell_in_parallel(const csr<A>& a, const chunking& 
 
 template <class A, class V> class sell_slices final : public chunked_matrix<V> {
  public:
-  sell_slices(const csr<A>& a, chunking cut, long_entries<A> long_rows, const prepare_options& options)
+  sell_slices(csr_view<A> a, chunking cut, long_entries<A> long_rows, const prepare_options& options)
       : chunked_matrix<V>(a.rows, a.cols, std::move(cut)),
         slices_(compiled_functions<sell_functions<A, V>>::find(options.simd)),
         rows_(compiled_functions<csr_functions<A, V>>::find(options.simd)),
@@ -142,21 +142,23 @@ template <class A, class V> class sell_slices final : public chunked_matrix<V> {
   long_entries<A> long_;
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_sell_slices(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   chunking cut = cut_into_chunks(a.row_begin);
   long_entries<A> long_rows = take_long_rows(a, cut);
   return std::make_unique<sell_slices<A, V>>(a, std::move(cut), std::move(long_rows), options);
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_sell_slices(const csr<float>&,
-                                                                     const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_sell_slices(const csr<float>&,
-                                                                      const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_sell_slices(const csr<double>&,
-                                                                      const prepare_options&);
+}  // namespace
+
+kernel_row sell_slices_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "sell_slices",
+      .format = "sell",
+      .summary = "a slice of eight rows at a time; rows sorted within a chunk",
+      .is_candidate = true});
+}
 
 }  // namespace nz::cpu
 #endif

@@ -14,7 +14,7 @@ constexpr index least_chunks = 16, most_chunks = 64;
 constexpr double most_spilt = 0.08;
 
 /// Stretches of about the same number of entries.
-template <class V> symmetric_chunks cut_finely(const csr<V>& a, index block_size) {
+template <class V> symmetric_chunks cut_finely(csr_view<V> a, index block_size) {
   const index block_rows = a.rows / block_size;
   symmetric_chunks out;
   out.lowest.resize(most_chunks);
@@ -51,7 +51,7 @@ symmetric_chunks join(const symmetric_chunks& fine, index count) {
 }  // namespace
 
 template <class V>
-symmetric_chunks cut_into_symmetric_chunks(const csr<V>& a, index block_size, int slot_bytes) {
+symmetric_chunks cut_into_symmetric_chunks(csr_view<V> a, index block_size, int slot_bytes) {
   const symmetric_chunks fine = cut_finely(a, block_size);
   const double triangle = static_cast<double>(a.nnz()) / 2 * sizeof(V);
   constexpr offset few_entries = 8 * 1024;  // of a chunk
@@ -68,7 +68,7 @@ symmetric_chunks cut_into_symmetric_chunks(const csr<V>& a, index block_size, in
                   least_chunks, 100 * spilt / triangle));
 }
 
-template symmetric_chunks cut_into_symmetric_chunks(const csr<float>&, index, int);
-template symmetric_chunks cut_into_symmetric_chunks(const csr<double>&, index, int);
+template symmetric_chunks cut_into_symmetric_chunks(csr_view<float>, index, int);
+template symmetric_chunks cut_into_symmetric_chunks(csr_view<double>, index, int);
 
 }  // namespace nz::cpu

@@ -23,6 +23,6 @@ struct symmetric_chunks {
 /// As many chunks as keep the spills small against the triangle. Takes time for the rows, not for the
 /// entries. Throws `unsupported` where there would be too few for several threads.
 template <class V>
-symmetric_chunks cut_into_symmetric_chunks(const csr<V>& a, index block_size, int slot_bytes);
+symmetric_chunks cut_into_symmetric_chunks(csr_view<V> a, index block_size, int slot_bytes);
 
 }  // namespace nz::cpu

@@ -115,10 +115,8 @@ template <class A, class V> class tjds_places final : public chunked_matrix<V> {
   array<offset> chunk_width_;  // chunks+1 long: the entries of each chunk's first place, its longest
 };
 
-}  // namespace
-
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare_tjds_blocks(const csr<A>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
   tjds<A> sorted = to_tjds(a);
   array<index> row = std::move(sorted.row);
   array<offset> place_begin{0};  // as CSR's, for the sorted rows
@@ -128,12 +126,15 @@ std::unique_ptr<prepared_matrix<V>> prepare_tjds_blocks(const csr<A>& a, const p
   return std::make_unique<permuted_matrix<V>>(std::move(places), std::move(row));
 }
 
-template std::unique_ptr<prepared_matrix<float>> prepare_tjds_blocks(const csr<float>&,
-                                                                     const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_tjds_blocks(const csr<float>&,
-                                                                      const prepare_options&);
-template std::unique_ptr<prepared_matrix<double>> prepare_tjds_blocks(const csr<double>&,
-                                                                      const prepare_options&);
+}  // namespace
+
+kernel_row tjds_blocks_row() {
+  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
+    return prepare<A, V>(a, options);
+  }>({.name = "tjds_blocks",
+      .format = "tjds",
+      .summary = "eight sorted rows at a time, diagonal by diagonal"});
+}
 
 }  // namespace nz::cpu
 #endif

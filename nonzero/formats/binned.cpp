@@ -14,7 +14,7 @@ namespace {
 /// A segment costs about as much as this many entries, in memory and in time.
 constexpr offset entries_per_segment = 16;
 
-template <class V> void require_dense_segments(const csr<V>& a, offset segments, index block_cols) {
+template <class V> void require_dense_segments(csr_view<V> a, offset segments, index block_cols) {
   if (segments > 4096 && segments > a.nnz() / entries_per_segment)
     throw unsupported(
         fmt::format("binned: {} entries would lie in {} segments of a block of {} columns and a bin "
@@ -24,8 +24,7 @@ template <class V> void require_dense_segments(const csr<V>& a, offset segments,
 
 /// How the values of a matrix can be held, found bin by bin.
 template <class V>
-packed_values common_values(const csr<V>& a, std::span<const index> bin_row,
-                            const for_each_runner& for_each) {
+packed_values common_values(csr_view<V> a, std::span<const index> bin_row, const for_each_runner& for_each) {
   const std::size_t bins = bin_row.size() - 1;
   std::vector<packed_values> kinds(bins, packed_values::one);
   for_each(static_cast<offset>(bins), [&](offset bin) {
@@ -66,7 +65,7 @@ template <class V> void count_to_begin(const array<index>& count, binned<V>& out
   out.segment_begin.back() = next;
 }
 
-template <class V> csr<V> rows_of(const csr<V>& a, std::span<const index> rows) {
+template <class V> csr<V> rows_of(csr_view<V> a, std::span<const index> rows) {
   csr<V> out;
   out.cols = a.cols;
   for (const index i : rows) {
@@ -79,7 +78,7 @@ template <class V> csr<V> rows_of(const csr<V>& a, std::span<const index> rows) 
 }
 
 /// Distributes the entries of one bin to its segments.
-template <class V> void fill_bin(const csr<V>& a, index panel, index bin, binned<V>& out) {
+template <class V> void fill_bin(csr_view<V> a, index panel, index bin, binned<V>& out) {
   struct segment_places {
     offset entry, row;
     dealt_places places;
@@ -214,7 +213,7 @@ template <class V> void validate(const binned<V>& a) {
 }
 
 template <class V>
-binned<V> to_binned(const csr<V>& a, const binned_cut& cut, const for_each_runner& for_each) {
+binned<V> to_binned(csr_view<V> a, const binned_cut& cut, const for_each_runner& for_each) {
   binned<V> out;
   out.rows = a.rows;
   out.cols = a.cols;
@@ -270,7 +269,7 @@ binned_cut cut_equally(index rows) {
 
 }  // namespace
 
-template <class V> binned<V> to_binned(const csr<V>& a) {
+template <class V> binned<V> to_binned(csr_view<V> a) {
   return to_binned(a, cut_equally(a.rows), run_in_order);
 }
 
@@ -284,7 +283,7 @@ template <class V> footprint footprint_of(const binned<V>& a) {
           0};
 }
 
-template <class V> footprint binned_footprint(const csr<V>& a) {
+template <class V> footprint binned_footprint(csr_view<V> a) {
   const binned_cut cut = cut_equally(a.rows);
   const auto entries = static_cast<std::uint64_t>(a.nnz());
   const std::uint64_t blocks = (static_cast<std::uint64_t>(a.cols) + cut.block_cols - 1) / cut.block_cols;
@@ -299,17 +298,17 @@ template <class V> footprint binned_footprint(const csr<V>& a) {
           0};
 }
 
-template binned<float> to_binned(const csr<float>&, const binned_cut&, const for_each_runner&);
-template binned<double> to_binned(const csr<double>&, const binned_cut&, const for_each_runner&);
-template binned<float> to_binned(const csr<float>&);
-template binned<double> to_binned(const csr<double>&);
+template binned<float> to_binned(csr_view<float>, const binned_cut&, const for_each_runner&);
+template binned<double> to_binned(csr_view<double>, const binned_cut&, const for_each_runner&);
+template binned<float> to_binned(csr_view<float>);
+template binned<double> to_binned(csr_view<double>);
 template csr<float> to_csr(const binned<float>&);
 template csr<double> to_csr(const binned<double>&);
 template void validate(const binned<float>&);
 template void validate(const binned<double>&);
 template footprint footprint_of(const binned<float>&);
 template footprint footprint_of(const binned<double>&);
-template footprint binned_footprint(const csr<float>&);
-template footprint binned_footprint(const csr<double>&);
+template footprint binned_footprint(csr_view<float>);
+template footprint binned_footprint(csr_view<double>);
 
 }  // namespace nz

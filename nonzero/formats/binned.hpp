@@ -75,16 +75,21 @@ struct binned_cut {
 /// The rows of `long_row` are kept apart. Bins are converted
 /// by `for_each`, independently of each other, in two passes over the matrix. Throws `unsupported` where
 /// there would be so many segments that most hold next to nothing.
+template <class V> binned<V> to_binned(csr_view<V> a, const binned_cut& cut, const for_each_runner& for_each);
 template <class V>
-binned<V> to_binned(const csr<V>& a, const binned_cut& cut, const for_each_runner& for_each);
+binned<V> to_binned(const csr<V>& a, const binned_cut& cut, const for_each_runner& for_each) {
+  return to_binned(csr_view<V>(a), cut, for_each);
+}
 /// The same with bins of 4,096 rows, eight panels, and no row kept apart, one after the other.
-template <class V> binned<V> to_binned(const csr<V>& a);
+template <class V> binned<V> to_binned(csr_view<V> a);
+template <class V> binned<V> to_binned(const csr<V>& a) { return to_binned(csr_view<V>(a)); }
 /// Entries of a row come in the order of their blocks of columns: sorted rows stay as they are.
 template <class V> csr<V> to_csr(const binned<V>& a);
 
 template <class V> void validate(const binned<V>& a);
 template <class V> footprint footprint_of(const binned<V>& a);
-template <class V> footprint binned_footprint(const csr<V>& a);
+template <class V> footprint binned_footprint(csr_view<V> a);
+template <class V> footprint binned_footprint(const csr<V>& a) { return binned_footprint(csr_view<V>(a)); }
 
 /// body(row, column, value) for every entry.
 template <class V, class Body> void for_each_entry(const binned<V>& a, Body body) {

@@ -13,13 +13,13 @@ namespace {
 /// no stream that the processor would see by itself. Values are, and are slower when asked for.
 constexpr index ahead = 4;
 
-void prefetch(const array<index>& col, offset begin, offset end) {
+void prefetch(std::span<const index> col, offset begin, offset end) {
   constexpr offset per_line = 16, most = 64 * per_line;
   for (offset k = begin; k < std::min(end, begin + most); k += per_line) __builtin_prefetch(&col[k]);
 }
 
 /// Full blocks in the first `most_per_row` entries of each row of a whole block row.
-template <index Size, class V> offset count_blocks(const csr<V>& a, index block_row, offset most_per_row) {
+template <index Size, class V> offset count_blocks(csr_view<V> a, index block_row, offset most_per_row) {
   cursors<Size> rows(a, block_row, most_per_row);
   if (are_all_blocks(rows, a.col.data())) return (rows.end[0] - rows.at[0]) / Size;
   if (!rows.are_sorted(a.col.data())) return 0;
@@ -29,7 +29,7 @@ template <index Size, class V> offset count_blocks(const csr<V>& a, index block_
 }
 
 template <index Size, class V, class To>
-void write_block(const csr<V>& a, const cursors<Size>& rows, offset block, bsr<To>& out) {
+void write_block(csr_view<V> a, const cursors<Size>& rows, offset block, bsr<To>& out) {
   out.block_col[block] = a.col[rows.at[0]] / Size;
   To* to = &out.val[block * Size * Size];
   for (index r = 0; r < Size; ++r)
@@ -37,7 +37,7 @@ void write_block(const csr<V>& a, const cursors<Size>& rows, offset block, bsr<T
 }
 
 /// A block row that has both: the blocks, and what is between them to the rest.
-template <index Size, class V, class To> void fill_mixed(const csr<V>& a, index block_row, bsr<To>& out) {
+template <index Size, class V, class To> void fill_mixed(csr_view<V> a, index block_row, bsr<To>& out) {
   cursors<Size> rows(a, block_row, std::numeric_limits<offset>::max());
   offset rest[Size], block = out.block_begin[block_row];
   std::copy_n(&out.rest.row_begin[block_row * Size], Size, rest);
@@ -56,7 +56,7 @@ template <index Size, class V, class To> void fill_mixed(const csr<V>& a, index 
 }
 
 /// Writes a block row of `a` to where the begins of `out` place it.
-template <index Size, class V, class To> void fill_block_row(const csr<V>& a, index block_row, bsr<To>& out) {
+template <index Size, class V, class To> void fill_block_row(csr_view<V> a, index block_row, bsr<To>& out) {
   const offset first_block = out.block_begin[block_row], end_block = out.block_begin[block_row + 1],
                blocks = end_block - first_block;
   const index row = block_row * Size, row_end = row + std::min(Size, a.rows - row);
@@ -80,7 +80,7 @@ template <index Size, class V, class To> void fill_block_row(const csr<V>& a, in
 }
 
 /// Whether the values of the rows [first, last) are the same in single precision.
-bool are_floats(const csr<double>& a, index first, index last) {
+bool are_floats(csr_view<double> a, index first, index last) {
   int changes = 0;
   for (offset k = a.row_begin[first]; k < a.row_begin[last]; ++k)
     changes |= static_cast<double>(static_cast<float>(a.val[k])) != a.val[k];
@@ -88,8 +88,7 @@ bool are_floats(const csr<double>& a, index first, index last) {
 }
 
 /// `out` with its blocks counted, and block_begin as it will be.
-template <class V, class To>
-void find_block_begins(const csr<V>& a, const bsr_options& options, bsr<To>& out) {
+template <class V, class To> void find_block_begins(csr_view<V> a, const bsr_options& options, bsr<To>& out) {
   out.block_begin.resize(static_cast<std::size_t>(out.block_rows()) + 1);
   with_block_size(out.block_size, [&](auto size) {
     const auto row_begin = [&](offset block_row) {
@@ -110,7 +109,7 @@ void find_block_begins(const csr<V>& a, const bsr_options& options, bsr<To>& out
 }
 
 /// False where a value would change; `out` is then of no use.
-template <class V, class To> bool convert(const csr<V>& a, const bsr_options& options, bsr<To>& out) {
+template <class V, class To> bool convert(csr_view<V> a, const bsr_options& options, bsr<To>& out) {
   out.rows = a.rows;
   out.cols = a.cols;
   out.block_size = options.block_size != 0 ? options.block_size : find_block_size(a);
@@ -173,7 +172,7 @@ index best_block_size(std::span<const block_sample, std::size(block_sizes)> samp
   return best;
 }
 
-template <class V> index find_block_size(const csr<V>& a) {
+template <class V> index find_block_size(csr_view<V> a) {
   block_sample samples[std::size(block_sizes)];
   for (std::size_t n = 0; n < std::size(block_sizes); ++n)
     with_block_size(block_sizes[n], [&](auto size) {
@@ -215,7 +214,7 @@ template <class V> footprint footprint_of(const bsr<V>& a) {
           0};
 }
 
-template <class V> footprint bsr_footprint(const csr<V>& a, index block_size) {
+template <class V> footprint bsr_footprint(csr_view<V> a, index block_size) {
   bsr<V> counted{a.rows, a.cols, block_size, {0}, {}, {}, {}};
   if (block_size == 0) counted.block_size = std::max(find_block_size(a), block_sizes[0]);
   find_block_begins(a, {}, counted);
@@ -226,13 +225,13 @@ template <class V> footprint bsr_footprint(const csr<V>& a, index block_size) {
           0};
 }
 
-template <class V> bsr<V> to_bsr(const csr<V>& a, const bsr_options& options) {
+template <class V> bsr<V> to_bsr(csr_view<V> a, const bsr_options& options) {
   bsr<V> out;
   convert(a, options, out);
   return out;
 }
 
-std::optional<bsr<float>> to_bsr_of_floats(const csr<double>& a, const bsr_options& options) {
+std::optional<bsr<float>> to_bsr_of_floats(csr_view<double> a, const bsr_options& options) {
   // Most matrices with other values show one soon.
   const std::size_t looked_at = std::min<std::size_t>(a.val.size(), 1024);
   for (std::size_t s = 0; s < looked_at; ++s) {
@@ -271,16 +270,16 @@ template <class V> csr<V> to_csr(const bsr<V>& a) {
   return out;
 }
 
-template index find_block_size(const csr<float>&);
-template index find_block_size(const csr<double>&);
+template index find_block_size(csr_view<float>);
+template index find_block_size(csr_view<double>);
 template void validate(const bsr<float>&);
 template void validate(const bsr<double>&);
 template footprint footprint_of(const bsr<float>&);
 template footprint footprint_of(const bsr<double>&);
-template footprint bsr_footprint(const csr<float>&, index);
-template footprint bsr_footprint(const csr<double>&, index);
-template bsr<float> to_bsr(const csr<float>&, const bsr_options&);
-template bsr<double> to_bsr(const csr<double>&, const bsr_options&);
+template footprint bsr_footprint(csr_view<float>, index);
+template footprint bsr_footprint(csr_view<double>, index);
+template bsr<float> to_bsr(csr_view<float>, const bsr_options&);
+template bsr<double> to_bsr(csr_view<double>, const bsr_options&);
 template csr<float> to_csr(const bsr<float>&);
 template csr<double> to_csr(const bsr<double>&);
 

@@ -53,7 +53,8 @@ void require_blocks(index size, offset blocks, offset nnz, double least_share);
 
 /// The block size that saves most of the columns' bytes, judged by some of the rows: no more than a small
 /// part of the work of a multiply. 1 where no size has half of the entries in full blocks.
-template <class V> index find_block_size(const csr<V>& a);
+template <class V> index find_block_size(csr_view<V> a);
+template <class V> index find_block_size(const csr<V>& a) { return find_block_size(csr_view<V>(a)); }
 
 template <class V> void validate(const bsr<V>& a);
 template <class V> footprint footprint_of(const bsr<V>& a);
@@ -70,12 +71,18 @@ struct bsr_options {
 };
 
 /// With the block size that to_bsr would take, or the smallest where that refuses the matrix.
-template <class V> footprint bsr_footprint(const csr<V>& a, index block_size = 0);
+template <class V> footprint bsr_footprint(csr_view<V> a, index block_size = 0);
+template <class V> footprint bsr_footprint(const csr<V>& a, index block_size = 0) {
+  return bsr_footprint(csr_view<V>(a), block_size);
+}
 /// Rows that are unsorted or repeat a column are left to `rest`, with all of their block row. Throws
 /// `unsupported` where fewer entries than asked for are in full blocks.
-template <class V> bsr<V> to_bsr(const csr<V>& a, const bsr_options& options = {});
+template <class V> bsr<V> to_bsr(csr_view<V> a, const bsr_options& options = {});
+template <class V> bsr<V> to_bsr(const csr<V>& a, const bsr_options& options = {}) {
+  return to_bsr(csr_view<V>(a), options);
+}
 /// The same with values in single precision; nothing where that would change a value.
-std::optional<bsr<float>> to_bsr_of_floats(const csr<double>& a, const bsr_options& options = {});
+std::optional<bsr<float>> to_bsr_of_floats(csr_view<double> a, const bsr_options& options = {});
 template <class V> csr<V> to_csr(const bsr<V>& a);
 
 }  // namespace nz

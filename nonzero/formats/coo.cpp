@@ -18,12 +18,13 @@ template <class V> footprint footprint_of(const coo<V>& a) {
   return {(a.row.size() + a.col.size()) * sizeof(index) + a.val.size() * sizeof(V), 0};
 }
 
-template <class V> footprint coo_footprint(const csr<V>& a) {
+template <class V> footprint coo_footprint(csr_view<V> a) {
   return {saturating_bytes(a.nnz(), 2 * sizeof(index) + sizeof(V)), 0};
 }
 
-template <class V> coo<V> to_coo(const csr<V>& a) {
-  coo<V> out{a.rows, a.cols, array<index>(a.col.size()), a.col, a.val};
+template <class V> coo<V> to_coo(csr_view<V> a) {
+  coo<V> out{
+      a.rows, a.cols, array<index>(a.col.size()), {a.col.begin(), a.col.end()}, {a.val.begin(), a.val.end()}};
   for (index i = 0; i < a.rows; ++i)
     std::fill(out.row.begin() + a.row_begin[i], out.row.begin() + a.row_begin[i + 1], i);
   return out;
@@ -40,10 +41,10 @@ template void validate(const coo<float>&);
 template void validate(const coo<double>&);
 template footprint footprint_of(const coo<float>&);
 template footprint footprint_of(const coo<double>&);
-template footprint coo_footprint(const csr<float>&);
-template footprint coo_footprint(const csr<double>&);
-template coo<float> to_coo(const csr<float>&);
-template coo<double> to_coo(const csr<double>&);
+template footprint coo_footprint(csr_view<float>);
+template footprint coo_footprint(csr_view<double>);
+template coo<float> to_coo(csr_view<float>);
+template coo<double> to_coo(csr_view<double>);
 template csr<float> to_csr(const coo<float>&);
 template csr<double> to_csr(const coo<double>&);
 

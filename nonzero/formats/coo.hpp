@@ -17,8 +17,10 @@ template <class V> struct coo {
 template <class V> void validate(const coo<V>& a);
 template <class V> footprint footprint_of(const coo<V>& a);
 
-template <class V> footprint coo_footprint(const csr<V>& a);
-template <class V> coo<V> to_coo(const csr<V>& a);
+template <class V> footprint coo_footprint(csr_view<V> a);
+template <class V> footprint coo_footprint(const csr<V>& a) { return coo_footprint(csr_view<V>(a)); }
+template <class V> coo<V> to_coo(csr_view<V> a);
+template <class V> coo<V> to_coo(const csr<V>& a) { return to_coo(csr_view<V>(a)); }
 template <class V> csr<V> to_csr(const coo<V>& a);
 
 }  // namespace nz

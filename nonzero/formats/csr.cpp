@@ -5,7 +5,15 @@
 
 namespace nz {
 
-template <class V> void validate(const csr<V>& a) {
+template <class V> csr<V> copy_of(csr_view<V> a) {
+  return {a.rows,
+          a.cols,
+          {a.row_begin.begin(), a.row_begin.end()},
+          {a.col.begin(), a.col.end()},
+          {a.val.begin(), a.val.end()}};
+}
+
+template <class V> void validate(csr_view<V> a) {
   invariants::sizes_are_not_negative("csr", a.rows, a.cols);
   invariants::length_is("csr", "row_begin", a.row_begin.size(), offset{a.rows} + 1);
   invariants::begins_cover("csr", "row_begin", a.row_begin, static_cast<offset>(a.col.size()));
@@ -13,17 +21,17 @@ template <class V> void validate(const csr<V>& a) {
   invariants::length_is("csr", "val", a.val.size(), a.nnz());
 }
 
-template <class V> footprint footprint_of(const csr<V>& a) {
+template <class V> footprint footprint_of(csr_view<V> a) {
   return {a.row_begin.size() * sizeof(offset) + a.col.size() * sizeof(index) + a.val.size() * sizeof(V), 0};
 }
 
-template <class V> offset longest_row(const csr<V>& a) {
+template <class V> offset longest_row(csr_view<V> a) {
   offset longest = 0;
   for (index i = 0; i < a.rows; ++i) longest = std::max(longest, a.row_length(i));
   return longest;
 }
 
-template <class V> csr<V> transpose(const csr<V>& a) {
+template <class V> csr<V> transpose(csr_view<V> a) {
   csr<V> t{a.cols, a.rows, array<offset>(static_cast<std::size_t>(a.cols) + 1, 0), array<index>(a.col.size()),
            array<V>(a.val.size())};
   // Count one place late, so that filling moves each begin to its right place.
@@ -39,13 +47,15 @@ template <class V> csr<V> transpose(const csr<V>& a) {
   return t;
 }
 
-template void validate(const csr<float>&);
-template void validate(const csr<double>&);
-template footprint footprint_of(const csr<float>&);
-template footprint footprint_of(const csr<double>&);
-template offset longest_row(const csr<float>&);
-template offset longest_row(const csr<double>&);
-template csr<float> transpose(const csr<float>&);
-template csr<double> transpose(const csr<double>&);
+template csr<float> copy_of(csr_view<float>);
+template csr<double> copy_of(csr_view<double>);
+template void validate(csr_view<float>);
+template void validate(csr_view<double>);
+template footprint footprint_of(csr_view<float>);
+template footprint footprint_of(csr_view<double>);
+template offset longest_row(csr_view<float>);
+template offset longest_row(csr_view<double>);
+template csr<float> transpose(csr_view<float>);
+template csr<double> transpose(csr_view<double>);
 
 }  // namespace nz

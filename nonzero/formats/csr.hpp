@@ -1,15 +1,21 @@
 #pragma once
 
+#include <concepts>
+#include <ranges>
+#include <span>
+#include <type_traits>
+
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/errors.hpp>
+#include <nonzero/core/load.hpp>
 #include <nonzero/core/types.hpp>
 #include <nonzero/formats/footprint.hpp>
 
 namespace nz {
 
 /// Compressed sparse rows: row i owns the entries [row_begin[i], row_begin[i+1]).
-/// Entries of a row may come in any order and may repeat a column; what the readers and generators make is
-/// sorted by column and repeats none.
+/// The entries of a row may be in any order and may repeat a column. Readers and generators sort them by
+/// column and repeat none.
 template <class V> struct csr {
   index rows = 0, cols = 0;    // >= 0
   array<offset> row_begin{0};  // rows+1 long; starts at 0, ends at nnz, never falls
@@ -20,16 +26,82 @@ template <class V> struct csr {
   offset row_length(index i) const { return row_begin[i + 1] - row_begin[i]; }
 };
 
-/// Throws `shape_error` naming the first invariant that does not hold. Data from outside passes here once.
-template <class V> void validate(const csr<V>& a);
+/// CSR arrays that belong to somebody else, in the host's memory or in a device's; offsets of 32 or 64 bits.
+///
+/// A view borrows. Nothing is copied or freed: the arrays must stay where they are, unchanged, as long as the
+/// view or anything made from it (a plan, a prepared matrix, a device_csr) is in use. See docs/own-arrays.md.
+template <class V, class Offset = offset> struct csr_view {
+  static_assert(std::is_same_v<Offset, offset> || std::is_same_v<Offset, std::int32_t>,
+                "offsets are std::int32_t or std::int64_t");
 
-template <class V> footprint footprint_of(const csr<V>& a);
+  index rows = 0, cols = 0;           // as in csr
+  std::span<const Offset> row_begin;  // rows+1 long
+  std::span<const index> col;         // nnz long
+  std::span<const V> val;             // nnz long
+
+  csr_view() = default;
+  csr_view(const csr<V>& a)  // NOLINT: an owner is used where a view is expected
+      requires std::is_same_v<Offset, offset>
+      : rows(a.rows), cols(a.cols), row_begin(a.row_begin), col(a.col), val(a.val) {}
+  /// Any contiguous ranges: std::vector, std::span, std::array.
+  csr_view(index rows, index cols, std::span<const Offset> row_begin, std::span<const index> col,
+           std::span<const V> val)
+      : rows(rows), cols(cols), row_begin(row_begin), col(col), val(val) {}
+  /// Pointers, as Eigen, SciPy and cuSPARSE have them; the host's or a device's.
+  csr_view(index rows, index cols, offset nnz, const Offset* row_begin, const index* col, const V* val)
+      : rows(rows),
+        cols(cols),
+        row_begin(row_begin, static_cast<std::size_t>(rows) + 1),
+        col(col, static_cast<std::size_t>(nnz)),
+        val(val, static_cast<std::size_t>(nnz)) {}
+
+  constexpr offset nnz() const { return static_cast<offset>(col.size()); }
+  constexpr offset row_length(index i) const { return row_begin[i + 1] - row_begin[i]; }
+
+  // What kernels read: on a GPU through the read-only path.
+  constexpr Offset begin(std::int64_t row) const { return load_read_only(row_begin.data() + row); }
+  constexpr Offset end(std::int64_t row) const { return load_read_only(row_begin.data() + row + 1); }
+  constexpr index column(Offset k) const { return load_read_only(col.data() + k); }
+  constexpr V value(Offset k) const { return load_read_only(val.data() + k); }
+};
+
+template <std::ranges::contiguous_range RowBegin, std::ranges::contiguous_range Col,
+          std::ranges::contiguous_range Val>
+csr_view(index, index, const RowBegin&, const Col&, const Val&)
+    -> csr_view<std::ranges::range_value_t<Val>, std::ranges::range_value_t<RowBegin>>;
+template <class V, class Offset>
+csr_view(index, index, offset, const Offset*, const index*, const V*) -> csr_view<V, Offset>;
+template <class V> csr_view(const csr<V>&) -> csr_view<V>;
+
+/// A view with 32-bit offsets made ready for code that takes 64-bit ones: the offsets are copied, columns and
+/// values stay borrowed.
+template <class V> struct widened_csr {
+  array<offset> row_begin;
+  csr_view<V> view;
+
+  explicit widened_csr(csr_view<V, std::int32_t> a)
+      : row_begin(a.row_begin.begin(), a.row_begin.end()), view(a.rows, a.cols, row_begin, a.col, a.val) {}
+  widened_csr(const widened_csr&) = delete;
+  widened_csr& operator=(const widened_csr&) = delete;
+};
+
+/// The arrays of a view, copied.
+template <class V> csr<V> copy_of(csr_view<V> a);
+
+/// Throws `shape_error` naming the first invariant that does not hold. Data from outside passes here once.
+template <class V> void validate(csr_view<V> a);
+template <class V> void validate(const csr<V>& a) { validate(csr_view<V>(a)); }
+
+template <class V> footprint footprint_of(csr_view<V> a);
+template <class V> footprint footprint_of(const csr<V>& a) { return footprint_of(csr_view<V>(a)); }
 
 /// The number of entries in the longest row; 0 when there are no rows.
-template <class V> offset longest_row(const csr<V>& a);
+template <class V> offset longest_row(csr_view<V> a);
+template <class V> offset longest_row(const csr<V>& a) { return longest_row(csr_view<V>(a)); }
 
 /// The matrix with rows and columns exchanged; each row sorted by column.
-template <class V> csr<V> transpose(const csr<V>& a);
+template <class V> csr<V> transpose(csr_view<V> a);
+template <class V> csr<V> transpose(const csr<V>& a) { return transpose(csr_view<V>(a)); }
 
 template <class V> bool operator==(const csr<V>& a, const csr<V>& b) {
   return a.rows == b.rows && a.cols == b.cols && a.row_begin == b.row_begin && a.col == b.col &&

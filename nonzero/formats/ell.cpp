@@ -31,7 +31,7 @@ template <class V> footprint footprint_of(const ell<V>& a) {
   return {a.col.size() * sizeof(index) + a.val.size() * sizeof(V), padding * (sizeof(index) + sizeof(V))};
 }
 
-template <class V> footprint ell_footprint_of_width(const csr<V>& a, offset width) {
+template <class V> footprint ell_footprint_of_width(csr_view<V> a, offset width) {
   // The width is at most 2^63 only in theory: rows are under 2^31 and so is the longest row of a real matrix.
   const std::uint64_t places = saturating_bytes(a.rows, width);
   std::uint64_t entries = 0;
@@ -40,11 +40,11 @@ template <class V> footprint ell_footprint_of_width(const csr<V>& a, offset widt
   return {saturating_bytes(places, size), saturating_bytes(places - entries, size)};
 }
 
-template <class V> footprint ell_footprint(const csr<V>& a) {
+template <class V> footprint ell_footprint(csr_view<V> a) {
   return ell_footprint_of_width(a, longest_row(a));
 }
 
-template <class V> ell<V> to_ell_of_width(const csr<V>& a, offset width) {
+template <class V> ell<V> to_ell_of_width(csr_view<V> a, offset width) {
   const auto places = static_cast<std::size_t>(a.rows * width);
   ell<V> out{a.rows, a.cols, width, array<index>(places, padding_column), array<V>(places, V{0})};
   for (index i = 0; i < a.rows; ++i) {
@@ -57,7 +57,7 @@ template <class V> ell<V> to_ell_of_width(const csr<V>& a, offset width) {
   return out;
 }
 
-template <class V> ell<V> to_ell(const csr<V>& a, padding_budget budget) {
+template <class V> ell<V> to_ell(csr_view<V> a, padding_budget budget) {
   require_within_budget("ell", ell_footprint(a), footprint_of(a), budget);
   return to_ell_of_width(a, longest_row(a));
 }
@@ -81,14 +81,14 @@ template void validate(const ell<float>&);
 template void validate(const ell<double>&);
 template footprint footprint_of(const ell<float>&);
 template footprint footprint_of(const ell<double>&);
-template footprint ell_footprint(const csr<float>&);
-template footprint ell_footprint(const csr<double>&);
-template footprint ell_footprint_of_width(const csr<float>&, offset);
-template footprint ell_footprint_of_width(const csr<double>&, offset);
-template ell<float> to_ell(const csr<float>&, padding_budget);
-template ell<double> to_ell(const csr<double>&, padding_budget);
-template ell<float> to_ell_of_width(const csr<float>&, offset);
-template ell<double> to_ell_of_width(const csr<double>&, offset);
+template footprint ell_footprint(csr_view<float>);
+template footprint ell_footprint(csr_view<double>);
+template footprint ell_footprint_of_width(csr_view<float>, offset);
+template footprint ell_footprint_of_width(csr_view<double>, offset);
+template ell<float> to_ell(csr_view<float>, padding_budget);
+template ell<double> to_ell(csr_view<double>, padding_budget);
+template ell<float> to_ell_of_width(csr_view<float>, offset);
+template ell<double> to_ell_of_width(csr_view<double>, offset);
 template csr<float> to_csr(const ell<float>&);
 template csr<double> to_csr(const ell<double>&);
 

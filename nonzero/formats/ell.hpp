@@ -19,14 +19,24 @@ template <class V> struct ell {
 template <class V> void validate(const ell<V>& a);
 template <class V> footprint footprint_of(const ell<V>& a);
 
-template <class V> footprint ell_footprint(const csr<V>& a);
+template <class V> footprint ell_footprint(csr_view<V> a);
+template <class V> footprint ell_footprint(const csr<V>& a) { return ell_footprint(csr_view<V>(a)); }
 /// As wide as the longest row. Throws `unsupported` where padding would break the budget.
-template <class V> ell<V> to_ell(const csr<V>& a, padding_budget budget = {});
+template <class V> ell<V> to_ell(csr_view<V> a, padding_budget budget = {});
+template <class V> ell<V> to_ell(const csr<V>& a, padding_budget budget = {}) {
+  return to_ell(csr_view<V>(a), budget);
+}
 template <class V> csr<V> to_csr(const ell<V>& a);
 
 /// The first `width` entries of each row, and no more: what HYB keeps in its ELL part. Checks no budget.
-template <class V> ell<V> to_ell_of_width(const csr<V>& a, offset width);
+template <class V> ell<V> to_ell_of_width(csr_view<V> a, offset width);
+template <class V> ell<V> to_ell_of_width(const csr<V>& a, offset width) {
+  return to_ell_of_width(csr_view<V>(a), width);
+}
 /// The footprint of that.
-template <class V> footprint ell_footprint_of_width(const csr<V>& a, offset width);
+template <class V> footprint ell_footprint_of_width(csr_view<V> a, offset width);
+template <class V> footprint ell_footprint_of_width(const csr<V>& a, offset width) {
+  return ell_footprint_of_width(csr_view<V>(a), width);
+}
 
 }  // namespace nz

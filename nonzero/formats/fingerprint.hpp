@@ -29,7 +29,7 @@ constexpr sampled_place fingerprint_place(int s, index rows, offset nnz) {
 template <class V> using value_bits = std::conditional_t<sizeof(V) == 8, std::uint64_t, std::uint32_t>;
 
 /// Column, value and row begin of each sample; none for a matrix without entries.
-template <class V> std::vector<std::uint64_t> fingerprint(const csr<V>& a) {
+template <class V> std::vector<std::uint64_t> fingerprint(csr_view<V> a) {
   std::vector<std::uint64_t> out;
   for (int s = 0; s < fingerprint_samples && a.nnz() > 0; ++s) {
     const sampled_place at = fingerprint_place(s, a.rows, a.nnz());
@@ -38,6 +38,9 @@ template <class V> std::vector<std::uint64_t> fingerprint(const csr<V>& a) {
     out.push_back(static_cast<std::uint64_t>(a.row_begin[at.row]));
   }
   return out;
+}
+template <class V> std::vector<std::uint64_t> fingerprint(const csr<V>& a) {
+  return fingerprint(csr_view<V>(a));
 }
 
 }  // namespace nz

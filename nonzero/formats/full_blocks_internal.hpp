@@ -35,7 +35,7 @@ template <class Body> auto with_block_size(index block_size, const Body& body) {
 template <index Size> struct cursors {
   offset at[Size], end[Size];
 
-  template <class V> cursors(const csr<V>& a, index block_row, offset most_per_row) {
+  template <class V> cursors(csr_view<V> a, index block_row, offset most_per_row) {
     for (index r = 0; r < Size; ++r) {
       at[r] = a.row_begin[block_row * Size + r];
       end[r] = at[r] + std::min(a.row_length(block_row * Size + r), most_per_row);

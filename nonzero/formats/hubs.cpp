@@ -22,7 +22,7 @@ template <class V> void make_room(const hubs_totals& totals, hubs<V>& out) {
 /// Calls body(step, entry) for what a virtual_row has in each step of its slice, hub steps first; entry -1:
 /// none.
 template <class V, class Body>
-void for_each_step(const csr<V>& a, const hubs_plan<V>& plan, offset virtual_row, Body body) {
+void for_each_step(csr_view<V> a, const hubs_plan<V>& plan, offset virtual_row, Body body) {
   const hubs_slice<offset>& slice = plan.made.slices[virtual_row / 32];
   const bool is_there = virtual_row < plan.made.virtual_rows();
   offset hub = 0, rest = slice.hub_steps;
@@ -37,7 +37,7 @@ void for_each_step(const csr<V>& a, const hubs_plan<V>& plan, offset virtual_row
 
 /// Writes the columns of one virtual_row, and its values by write(step, value, is_padding).
 template <class V, class Write>
-void fill_virtual_row(const csr<V>& a, const hubs_plan<V>& plan, offset virtual_row, hubs<V>& out,
+void fill_virtual_row(csr_view<V> a, const hubs_plan<V>& plan, offset virtual_row, hubs<V>& out,
                       Write write) {
   const hubs_slice<offset>& slice = plan.made.slices[virtual_row / 32];
   const offset lane = virtual_row % 32;
@@ -58,7 +58,7 @@ template <class V> std::uint8_t code_of(const array<V>& dictionary, V value) {
   return static_cast<std::uint8_t>(at - dictionary.begin());
 }
 
-template <class V> void fill_slice(const csr<V>& a, const hubs_plan<V>& plan, offset s, hubs<V>& out) {
+template <class V> void fill_slice(csr_view<V> a, const hubs_plan<V>& plan, offset s, hubs<V>& out) {
   const hubs_slice<offset>& slice = plan.made.slices[s];
   for (offset lane = 0; lane < 32; ++lane) {
     const auto fill = [&](auto write) { fill_virtual_row(a, plan, s * 32 + lane, out, write); };
@@ -86,7 +86,7 @@ template <class V> void fill_slice(const csr<V>& a, const hubs_plan<V>& plan, of
 }  // namespace
 
 template <class V>
-hubs<V> to_hubs(const csr<V>& a, const hubs_options& options, padding_budget budget,
+hubs<V> to_hubs(csr_view<V> a, const hubs_options& options, padding_budget budget,
                 const for_each_runner& for_each) {
   hubs_plan<V> plan = plan_hubs(a, options, for_each);
   require_within_budget("hubs", footprint_of(plan.made, plan.totals), footprint_of(a), budget);
@@ -128,19 +128,18 @@ template <class V> footprint footprint_of(const hubs<V>& a) {
                      steps(a.coded_value), steps(a.single_value), steps(a.full_value)});
 }
 
-template <class V> footprint hubs_footprint(const csr<V>& a) {
+template <class V> footprint hubs_footprint(csr_view<V> a) {
   const hubs_plan<V> plan = plan_hubs(a, {}, run_in_order);
   return footprint_of(plan.made, plan.totals);
 }
 
-template hubs<float> to_hubs(const csr<float>&, const hubs_options&, padding_budget, const for_each_runner&);
-template hubs<double> to_hubs(const csr<double>&, const hubs_options&, padding_budget,
-                              const for_each_runner&);
+template hubs<float> to_hubs(csr_view<float>, const hubs_options&, padding_budget, const for_each_runner&);
+template hubs<double> to_hubs(csr_view<double>, const hubs_options&, padding_budget, const for_each_runner&);
 template csr<float> to_csr(const hubs<float>&);
 template csr<double> to_csr(const hubs<double>&);
 template footprint footprint_of(const hubs<float>&);
 template footprint footprint_of(const hubs<double>&);
-template footprint hubs_footprint(const csr<float>&);
-template footprint hubs_footprint(const csr<double>&);
+template footprint hubs_footprint(csr_view<float>);
+template footprint hubs_footprint(csr_view<double>);
 
 }  // namespace nz

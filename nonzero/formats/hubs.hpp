@@ -63,14 +63,20 @@ struct hubs_options {
 template <class V> void validate(const hubs<V>& a);
 /// Padding: places past the end of their virtual_row.
 template <class V> footprint footprint_of(const hubs<V>& a);
-template <class V> footprint hubs_footprint(const csr<V>& a);
+template <class V> footprint hubs_footprint(csr_view<V> a);
+template <class V> footprint hubs_footprint(const csr<V>& a) { return hubs_footprint(csr_view<V>(a)); }
 
 /// Hubs by how often they are used, then by column. Rows of more than 128 entries are cut into the fewest
 /// segments. Throws `unsupported` where padding would break the budget. Virtual_rows and
 /// slices are converted by `for_each`, many at a time.
 template <class V>
-hubs<V> to_hubs(const csr<V>& a, const hubs_options& options = {}, padding_budget budget = {},
+hubs<V> to_hubs(csr_view<V> a, const hubs_options& options = {}, padding_budget budget = {},
                 const for_each_runner& for_each = run_in_order);
+template <class V>
+hubs<V> to_hubs(const csr<V>& a, const hubs_options& options = {}, padding_budget budget = {},
+                const for_each_runner& for_each = run_in_order) {
+  return to_hubs(csr_view<V>(a), options, budget, for_each);
+}
 /// Rows whose columns never fall come back as they were. Of others, each segment has its entries in hub
 /// columns and its rest in their own order, the one with the lower column first where both have one left.
 template <class V> csr<V> to_csr(const hubs<V>& a);

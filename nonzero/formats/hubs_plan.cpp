@@ -16,7 +16,7 @@ struct virtual_rows_in_order {
 };
 
 /// Cuts the long rows, and says so in `out`.
-template <class V> virtual_rows_in_order split_rows(const csr<V>& a, hubs<V>& out) {
+template <class V> virtual_rows_in_order split_rows(csr_view<V> a, hubs<V>& out) {
   virtual_rows_in_order all;
   offset count = 0;
   for (index i = 0; i < a.rows; ++i) count += pieces_of(a.row_length(i));
@@ -70,7 +70,7 @@ template <class V> void sort_virtual_rows(const virtual_rows_in_order& all, hubs
 }
 
 /// Steps and kind of values of a slice; where they begin is not known yet.
-template <class V> hubs_slice<offset> choose(const csr<V>& a, const hubs_plan<V>& plan, offset slice) {
+template <class V> hubs_slice<offset> choose(csr_view<V> a, const hubs_plan<V>& plan, offset slice) {
   hubs_slice<offset> out{0, 0, 0, 0, 0, hubs_values::full};
   bool are_one = true, are_single = sizeof(V) > sizeof(float);
   const V* first = nullptr;
@@ -105,7 +105,7 @@ offset hubs_totals::add(hubs_values kind, offset steps) {
   return begin;
 }
 
-template <class V> array<index> choose_hubs(const csr<V>& a, const hubs_options& options) {
+template <class V> array<index> choose_hubs(csr_view<V> a, const hubs_options& options) {
   array<offset> uses(static_cast<std::size_t>(a.cols), 0);
   for (const index j : a.col) ++uses[j];
   array<index> used;
@@ -124,7 +124,7 @@ template <class V> array<index> choose_hubs(const csr<V>& a, const hubs_options&
   return used;
 }
 
-template <class V> array<V> make_dictionary(const csr<V>& a) {
+template <class V> array<V> make_dictionary(csr_view<V> a) {
   if (sizeof(V) <= sizeof(float)) return {};
   std::vector<bits_of<V>> known;
   for (const V value : a.val) {
@@ -164,7 +164,7 @@ template <class V> footprint footprint_of(const hubs<V>& a, const hubs_totals& t
 }
 
 template <class V>
-hubs_plan<V> plan_hubs(const csr<V>& a, const hubs_options& options, const for_each_runner& for_each) {
+hubs_plan<V> plan_hubs(csr_view<V> a, const hubs_options& options, const for_each_runner& for_each) {
   hubs_plan<V> plan;
   hubs<V>& out = plan.made;
   out.rows = a.rows;
@@ -192,13 +192,13 @@ hubs_plan<V> plan_hubs(const csr<V>& a, const hubs_options& options, const for_e
   return plan;
 }
 
-template array<index> choose_hubs(const csr<float>&, const hubs_options&);
-template array<index> choose_hubs(const csr<double>&, const hubs_options&);
-template array<float> make_dictionary(const csr<float>&);
-template array<double> make_dictionary(const csr<double>&);
+template array<index> choose_hubs(csr_view<float>, const hubs_options&);
+template array<index> choose_hubs(csr_view<double>, const hubs_options&);
+template array<float> make_dictionary(csr_view<float>);
+template array<double> make_dictionary(csr_view<double>);
 template footprint footprint_of(const hubs<float>&, const hubs_totals&);
 template footprint footprint_of(const hubs<double>&, const hubs_totals&);
-template hubs_plan<float> plan_hubs(const csr<float>&, const hubs_options&, const for_each_runner&);
-template hubs_plan<double> plan_hubs(const csr<double>&, const hubs_options&, const for_each_runner&);
+template hubs_plan<float> plan_hubs(csr_view<float>, const hubs_options&, const for_each_runner&);
+template hubs_plan<double> plan_hubs(csr_view<double>, const hubs_options&, const for_each_runner&);
 
 }  // namespace nz

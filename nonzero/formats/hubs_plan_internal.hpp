@@ -25,10 +25,10 @@ template <class V> struct hubs_plan {
 };
 
 /// How often each column is used decides which are hubs.
-template <class V> array<index> choose_hubs(const csr<V>& a, const hubs_options& options);
+template <class V> array<index> choose_hubs(csr_view<V> a, const hubs_options& options);
 
 /// The distinct values, by their bits, if there are 2 to 256; else none.
-template <class V> array<V> make_dictionary(const csr<V>& a);
+template <class V> array<V> make_dictionary(csr_view<V> a);
 
 /// How many segments a row is cut into; 1: it is not cut.
 inline offset pieces_of(offset entries) {
@@ -47,6 +47,6 @@ template <class Body> void in_chunks(offset count, const for_each_runner& for_ea
 template <class V> footprint footprint_of(const hubs<V>& a, const hubs_totals& totals);
 
 template <class V>
-hubs_plan<V> plan_hubs(const csr<V>& a, const hubs_options& options, const for_each_runner& for_each);
+hubs_plan<V> plan_hubs(csr_view<V> a, const hubs_options& options, const for_each_runner& for_each);
 
 }  // namespace nz

@@ -6,7 +6,7 @@
 
 namespace nz {
 
-template <class V> offset default_hyb_width(const csr<V>& a) {
+template <class V> offset default_hyb_width(csr_view<V> a) {
   if (a.rows == 0) return 0;
   array<offset> length(a.rows);
   for (index i = 0; i < a.rows; ++i) length[i] = a.row_length(i);
@@ -33,7 +33,7 @@ template <class V> footprint footprint_of(const hyb<V>& a) {
   return {regular.bytes + footprint_of(a.rest).bytes, regular.padding_bytes};
 }
 
-template <class V> footprint hyb_footprint(const csr<V>& a, offset width) {
+template <class V> footprint hyb_footprint(csr_view<V> a, offset width) {
   if (width < 0) width = default_hyb_width(a);
   footprint out = ell_footprint_of_width(a, width);
   std::uint64_t rest = 0;
@@ -43,7 +43,7 @@ template <class V> footprint hyb_footprint(const csr<V>& a, offset width) {
   return out;
 }
 
-template <class V> hyb<V> to_hyb(const csr<V>& a, offset width, padding_budget budget) {
+template <class V> hyb<V> to_hyb(csr_view<V> a, offset width, padding_budget budget) {
   if (width < 0) width = default_hyb_width(a);
   require_within_budget("hyb", hyb_footprint(a, width), footprint_of(a), budget);
   hyb<V> out{to_ell_of_width(a, width), {a.rows, a.cols, {}, {}, {}}};
@@ -72,16 +72,16 @@ template <class V> csr<V> to_csr(const hyb<V>& a) {
   return out;
 }
 
-template offset default_hyb_width(const csr<float>&);
-template offset default_hyb_width(const csr<double>&);
+template offset default_hyb_width(csr_view<float>);
+template offset default_hyb_width(csr_view<double>);
 template void validate(const hyb<float>&);
 template void validate(const hyb<double>&);
 template footprint footprint_of(const hyb<float>&);
 template footprint footprint_of(const hyb<double>&);
-template footprint hyb_footprint(const csr<float>&, offset);
-template footprint hyb_footprint(const csr<double>&, offset);
-template hyb<float> to_hyb(const csr<float>&, offset, padding_budget);
-template hyb<double> to_hyb(const csr<double>&, offset, padding_budget);
+template footprint hyb_footprint(csr_view<float>, offset);
+template footprint hyb_footprint(csr_view<double>, offset);
+template hyb<float> to_hyb(csr_view<float>, offset, padding_budget);
+template hyb<double> to_hyb(csr_view<double>, offset, padding_budget);
 template csr<float> to_csr(const hyb<float>&);
 template csr<double> to_csr(const hyb<double>&);
 

@@ -18,14 +18,21 @@ template <class V> struct hyb {
 /// The default width: the largest k such that at least a third of the rows, and at least one, have k entries
 /// or more (0 for a matrix without entries). ELL moves an entry about three times as fast as COO (Bell &
 /// Garland 2008, §4.5), so one more ELL column pays as long as a third of its places are used.
-template <class V> offset default_hyb_width(const csr<V>& a);
+template <class V> offset default_hyb_width(csr_view<V> a);
+template <class V> offset default_hyb_width(const csr<V>& a) { return default_hyb_width(csr_view<V>(a)); }
 
 template <class V> void validate(const hyb<V>& a);
 template <class V> footprint footprint_of(const hyb<V>& a);
 
 /// `width` < 0 stands for the default width, here and in to_hyb.
-template <class V> footprint hyb_footprint(const csr<V>& a, offset width = -1);
-template <class V> hyb<V> to_hyb(const csr<V>& a, offset width = -1, padding_budget budget = {});
+template <class V> footprint hyb_footprint(csr_view<V> a, offset width = -1);
+template <class V> footprint hyb_footprint(const csr<V>& a, offset width = -1) {
+  return hyb_footprint(csr_view<V>(a), width);
+}
+template <class V> hyb<V> to_hyb(csr_view<V> a, offset width = -1, padding_budget budget = {});
+template <class V> hyb<V> to_hyb(const csr<V>& a, offset width = -1, padding_budget budget = {}) {
+  return to_hyb(csr_view<V>(a), width, budget);
+}
 template <class V> csr<V> to_csr(const hyb<V>& a);
 
 }  // namespace nz

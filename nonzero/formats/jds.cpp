@@ -31,11 +31,11 @@ template <class V> footprint footprint_of(const jds<V>& a) {
           0};
 }
 
-template <class V> footprint jds_footprint(const csr<V>& a) {
+template <class V> footprint jds_footprint(csr_view<V> a) {
   return {footprint_of(a).bytes + a.rows * sizeof(index), 0};
 }
 
-template <class V> array<index> rows_by_falling_length(const csr<V>& a) {
+template <class V> array<index> rows_by_falling_length(csr_view<V> a) {
   array<index> row(a.rows);
   std::iota(row.begin(), row.end(), 0);
   std::stable_sort(row.begin(), row.end(),
@@ -43,7 +43,7 @@ template <class V> array<index> rows_by_falling_length(const csr<V>& a) {
   return row;
 }
 
-template <class V> jds<V> to_jds(const csr<V>& a) {
+template <class V> jds<V> to_jds(csr_view<V> a) {
   jds<V> out{a.rows, a.cols, rows_by_falling_length(a), array<offset>(a.row_begin.size()), {}, {}};
   out.col.reserve(a.col.size());
   out.val.reserve(a.val.size());
@@ -74,12 +74,12 @@ template void validate(const jds<float>&);
 template void validate(const jds<double>&);
 template footprint footprint_of(const jds<float>&);
 template footprint footprint_of(const jds<double>&);
-template footprint jds_footprint(const csr<float>&);
-template footprint jds_footprint(const csr<double>&);
-template array<index> rows_by_falling_length(const csr<float>&);
-template array<index> rows_by_falling_length(const csr<double>&);
-template jds<float> to_jds(const csr<float>&);
-template jds<double> to_jds(const csr<double>&);
+template footprint jds_footprint(csr_view<float>);
+template footprint jds_footprint(csr_view<double>);
+template array<index> rows_by_falling_length(csr_view<float>);
+template array<index> rows_by_falling_length(csr_view<double>);
+template jds<float> to_jds(csr_view<float>);
+template jds<double> to_jds(csr_view<double>);
 template csr<float> to_csr(const jds<float>&);
 template csr<double> to_csr(const jds<double>&);
 

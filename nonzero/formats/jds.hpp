@@ -19,11 +19,16 @@ template <class V> struct jds {
 template <class V> void validate(const jds<V>& a);
 template <class V> footprint footprint_of(const jds<V>& a);
 
-template <class V> footprint jds_footprint(const csr<V>& a);
-template <class V> jds<V> to_jds(const csr<V>& a);
+template <class V> footprint jds_footprint(csr_view<V> a);
+template <class V> footprint jds_footprint(const csr<V>& a) { return jds_footprint(csr_view<V>(a)); }
+template <class V> jds<V> to_jds(csr_view<V> a);
+template <class V> jds<V> to_jds(const csr<V>& a) { return to_jds(csr_view<V>(a)); }
 template <class V> csr<V> to_csr(const jds<V>& a);
 
 /// The rows of `a`, longest first; rows of equal length in the order of the matrix.
-template <class V> array<index> rows_by_falling_length(const csr<V>& a);
+template <class V> array<index> rows_by_falling_length(csr_view<V> a);
+template <class V> array<index> rows_by_falling_length(const csr<V>& a) {
+  return rows_by_falling_length(csr_view<V>(a));
+}
 
 }  // namespace nz

@@ -197,7 +197,7 @@ void run_in_order(offset count, const std::function<void(offset)>& body) {
 }
 
 template <class V>
-packed<V> to_packed(const csr<V>& a, std::span<const index> first_row, const for_each_runner& for_each) {
+packed<V> to_packed(csr_view<V> a, std::span<const index> first_row, const for_each_runner& for_each) {
   const std::size_t slices = first_row.size() - 1;
   std::vector<packed_draft> drafts(slices);
   for_each(static_cast<offset>(slices), [&](offset s) {
@@ -219,7 +219,7 @@ packed<V> to_packed(const csr<V>& a, std::span<const index> first_row, const for
   return out;
 }
 
-template <class V> packed<V> to_packed(const csr<V>& a) {
+template <class V> packed<V> to_packed(csr_view<V> a) {
   return to_packed(a, equal_slices(a.rows), run_in_order);
 }
 
@@ -229,7 +229,7 @@ template <class V> footprint footprint_of(const packed<V>& a) {
   return {bytes_for<V>(a.slices.size() - 1, sizes_of(a)), 0};
 }
 
-template <class V> footprint packed_footprint(const csr<V>& a) {
+template <class V> footprint packed_footprint(csr_view<V> a) {
   const std::vector<index> first_row = equal_slices(a.rows);
   packed_sizes all;
   for (std::size_t s = 0; s + 1 < first_row.size(); ++s)
@@ -237,17 +237,17 @@ template <class V> footprint packed_footprint(const csr<V>& a) {
   return {bytes_for<V>(first_row.size() - 1, all), 0};
 }
 
-template packed<float> to_packed(const csr<float>&, std::span<const index>, const for_each_runner&);
-template packed<double> to_packed(const csr<double>&, std::span<const index>, const for_each_runner&);
-template packed<float> to_packed(const csr<float>&);
-template packed<double> to_packed(const csr<double>&);
+template packed<float> to_packed(csr_view<float>, std::span<const index>, const for_each_runner&);
+template packed<double> to_packed(csr_view<double>, std::span<const index>, const for_each_runner&);
+template packed<float> to_packed(csr_view<float>);
+template packed<double> to_packed(csr_view<double>);
 template csr<float> to_csr(const packed<float>&);
 template csr<double> to_csr(const packed<double>&);
 template void validate(const packed<float>&);
 template void validate(const packed<double>&);
 template footprint footprint_of(const packed<float>&);
 template footprint footprint_of(const packed<double>&);
-template footprint packed_footprint(const csr<float>&);
-template footprint packed_footprint(const csr<double>&);
+template footprint packed_footprint(csr_view<float>);
+template footprint packed_footprint(csr_view<double>);
 
 }  // namespace nz

@@ -77,14 +77,20 @@ void run_in_order(offset count, const std::function<void(offset)>& body);
 /// The slices are [first_row[s], first_row[s+1]), of at most 65,536 rows each; they are converted by
 /// `for_each`, independently of each other, in two passes over the matrix.
 template <class V>
-packed<V> to_packed(const csr<V>& a, std::span<const index> first_row, const for_each_runner& for_each);
+packed<V> to_packed(csr_view<V> a, std::span<const index> first_row, const for_each_runner& for_each);
+template <class V>
+packed<V> to_packed(const csr<V>& a, std::span<const index> first_row, const for_each_runner& for_each) {
+  return to_packed(csr_view<V>(a), first_row, for_each);
+}
 /// The same with slices of 1,024 rows, one after the other.
-template <class V> packed<V> to_packed(const csr<V>& a);
+template <class V> packed<V> to_packed(csr_view<V> a);
+template <class V> packed<V> to_packed(const csr<V>& a) { return to_packed(csr_view<V>(a)); }
 template <class V> csr<V> to_csr(const packed<V>& a);
 
 template <class V> void validate(const packed<V>& a);
 template <class V> footprint footprint_of(const packed<V>& a);
-template <class V> footprint packed_footprint(const csr<V>& a);
+template <class V> footprint packed_footprint(csr_view<V> a);
+template <class V> footprint packed_footprint(const csr<V>& a) { return packed_footprint(csr_view<V>(a)); }
 
 /// body(local row, column, value) for the entries of a slice's rest: in the order of memory, and so in a
 /// row's own order.

@@ -12,7 +12,7 @@ constexpr index shortest_run = 16;           // a shorter one costs more than it
 constexpr index most_strangers_at_once = 4;  // rows of another pattern that a run passes over
 
 /// Whether two rows have the same columns, counted from the row.
-template <class V> bool have_same_columns(const csr<V>& a, index i, index j) {
+template <class V> bool have_same_columns(csr_view<V> a, index i, index j) {
   const offset width = a.row_length(i);
   if (a.row_length(j) != width) return false;
   const index *left = a.col.data() + a.row_begin[i], *right = a.col.data() + a.row_begin[j];
@@ -22,7 +22,7 @@ template <class V> bool have_same_columns(const csr<V>& a, index i, index j) {
   return true;
 }
 
-template <class V> bool have_same_values(const csr<V>& a, index i, index j) {
+template <class V> bool have_same_values(csr_view<V> a, index i, index j) {
   return std::memcmp(a.val.data() + a.row_begin[i], a.val.data() + a.row_begin[j],
                      static_cast<std::size_t>(a.row_length(i)) * sizeof(V)) == 0;
 }
@@ -30,7 +30,7 @@ template <class V> bool have_same_values(const csr<V>& a, index i, index j) {
 /// Looks for runs in the rows of one slice.
 template <class V> class run_finder {
  public:
-  run_finder(const csr<V>& a, index first, index last) : a_(a), first_(first), last_(last) {}
+  run_finder(csr_view<V> a, index first, index last) : a_(a), first_(first), last_(last) {}
 
   packed_draft find() {
     for (index i = first_; i < last_;) {
@@ -96,14 +96,14 @@ template <class V> class run_finder {
     return std::all_of(begin, a_.val.data() + a_.row_begin[run.first_row + run.rows], is_exactly_single<V>);
   }
 
-  const csr<V>& a_;
+  csr_view<V> a_;
   const index first_, last_;
   std::vector<index> strangers_;
   packed_draft out_;
 };
 
 /// Orders the rest by length, and chooses how its columns and values are held.
-template <class V> void draft_rest(const csr<V>& a, index first, packed_draft& out) {
+template <class V> void draft_rest(csr_view<V> a, index first, packed_draft& out) {
   std::stable_sort(out.rest.begin(), out.rest.end(), [&](std::uint16_t i, std::uint16_t j) {
     return a.row_length(first + i) > a.row_length(first + j);
   });
@@ -136,7 +136,7 @@ template <class V> void draft_rest(const csr<V>& a, index first, packed_draft& o
 }
 
 template <class V>
-void fill_run(const csr<V>& a, packed_run run, const packed_sizes& at, packed<V>& out, std::size_t place) {
+void fill_run(csr_view<V> a, packed_run run, const packed_sizes& at, packed<V>& out, std::size_t place) {
   run.diagonal += at.diagonals;
   run.value += run.values == packed_values::one      ? at.constants
                : run.values == packed_values::single ? at.singles
@@ -201,7 +201,7 @@ packed_sizes& packed_sizes::operator+=(const packed_sizes& o) {
   return *this;
 }
 
-template <class V> packed_draft draft_slice(const csr<V>& a, index first, index last) {
+template <class V> packed_draft draft_slice(csr_view<V> a, index first, index last) {
   packed_draft out = run_finder<V>(a, first, last).find();
   out.sizes.runs = static_cast<offset>(out.runs.size());
   draft_rest(a, first, out);
@@ -209,8 +209,8 @@ template <class V> packed_draft draft_slice(const csr<V>& a, index first, index 
 }
 
 template <class V>
-void fill_slice(const csr<V>& a, index first, const packed_draft& draft, const packed_sizes& at,
-                packed<V>& out, std::size_t slice) {
+void fill_slice(csr_view<V> a, index first, const packed_draft& draft, const packed_sizes& at, packed<V>& out,
+                std::size_t slice) {
   for (std::size_t r = 0; r < draft.runs.size(); ++r)
     fill_run(a, draft.runs[r], at, out, static_cast<std::size_t>(at.runs) + r);
   // The rest's values lie behind those of the runs.
@@ -249,11 +249,11 @@ void fill_slice(const csr<V>& a, index first, const packed_draft& draft, const p
   }
 }
 
-template packed_draft draft_slice(const csr<float>&, index, index);
-template packed_draft draft_slice(const csr<double>&, index, index);
-template void fill_slice(const csr<float>&, index, const packed_draft&, const packed_sizes&, packed<float>&,
+template packed_draft draft_slice(csr_view<float>, index, index);
+template packed_draft draft_slice(csr_view<double>, index, index);
+template void fill_slice(csr_view<float>, index, const packed_draft&, const packed_sizes&, packed<float>&,
                          std::size_t);
-template void fill_slice(const csr<double>&, index, const packed_draft&, const packed_sizes&, packed<double>&,
+template void fill_slice(csr_view<double>, index, const packed_draft&, const packed_sizes&, packed<double>&,
                          std::size_t);
 
 }  // namespace nz

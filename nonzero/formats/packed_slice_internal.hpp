@@ -23,10 +23,10 @@ struct packed_draft {
   packed_sizes sizes;
 };
 
-template <class V> packed_draft draft_slice(const csr<V>& a, index first, index last);
+template <class V> packed_draft draft_slice(csr_view<V> a, index first, index last);
 /// Writes the slice into arrays that have the room, at `at`.
 template <class V>
-void fill_slice(const csr<V>& a, index first, const packed_draft& draft, const packed_sizes& at,
-                packed<V>& out, std::size_t slice);
+void fill_slice(csr_view<V> a, index first, const packed_draft& draft, const packed_sizes& at, packed<V>& out,
+                std::size_t slice);
 
 }  // namespace nz

@@ -17,7 +17,7 @@ namespace {
 /// How many rows and block rows are looked at to see whether a matrix could qualify.
 constexpr index most_sampled = 64;
 
-template <class V> void require_square(const csr<V>& a) {
+template <class V> void require_square(csr_view<V> a) {
   if (a.rows != a.cols)
     throw unsupported(
         fmt::format("sbsr: the matrix is {} x {}, not square; choose another format", a.rows, a.cols));
@@ -30,7 +30,7 @@ template <class V> void require_square(const csr<V>& a) {
 }
 
 /// A few entries of a few rows against their mirror images.
-template <class V> void require_symmetric_sample(const csr<V>& a) {
+template <class V> void require_symmetric_sample(csr_view<V> a) {
   constexpr offset most_per_row = 8;
   const index rows = std::min(a.rows, most_sampled);
   for (index s = 0; s < rows; ++s) {
@@ -50,7 +50,7 @@ template <class V> void require_symmetric_sample(const csr<V>& a) {
 
 /// Of the blocks of a block row, those left of the diagonal and the one on it; 0 where the row is not all
 /// full blocks, one of them on the diagonal.
-template <index Size, class V> offset count_lower(const csr<V>& a, index block_row) {
+template <index Size, class V> offset count_lower(csr_view<V> a, index block_row) {
   const cursors<Size> rows(a, block_row, std::numeric_limits<offset>::max());
   if (!are_all_blocks(rows, a.col.data())) return 0;
   const index *begin = a.col.data() + rows.at[0], *end = a.col.data() + rows.end[0],
@@ -64,7 +64,7 @@ enum class finding : char { none, not_symmetric, not_exact };
 
 /// Copies the lower triangle of the block rows [first, last) and compares it with the upper one.
 template <index Size, class V, class To>
-finding fill_range(const csr<V>& a, index first, index last, sbsr<To>& out) {
+finding fill_range(csr_view<V> a, index first, index last, sbsr<To>& out) {
   const auto columns = [&](index block_row) { return a.col.data() + a.row_begin[block_row * Size]; };
   const auto blocks = [&](index block_row) { return a.row_length(block_row * Size) / Size; };
   index lowest = first;
@@ -104,8 +104,8 @@ finding fill_range(const csr<V>& a, index first, index last, sbsr<To>& out) {
 }
 
 template <class V, class To>
-void find_block_begins(const csr<V>& a, std::span<const index> first_block_row,
-                       const for_each_runner& for_each, sbsr<To>& out) {
+void find_block_begins(csr_view<V> a, std::span<const index> first_block_row, const for_each_runner& for_each,
+                       sbsr<To>& out) {
   out.block_begin.resize(static_cast<std::size_t>(out.block_rows()) + 1);
   out.block_begin[0] = 0;
   with_block_size(out.block_size, [&](auto size) {
@@ -121,7 +121,7 @@ void find_block_begins(const csr<V>& a, std::span<const index> first_block_row,
   }
 }
 
-template <class V, class To> void start(const csr<V>& a, index block_size, sbsr<To>& out) {
+template <class V, class To> void start(csr_view<V> a, index block_size, sbsr<To>& out) {
   require_square(a);
   out.rows = out.cols = a.rows;
   out.block_size = block_size != 0 ? block_size : find_symmetric_block_size(a);
@@ -132,7 +132,7 @@ template <class V, class To> void start(const csr<V>& a, index block_size, sbsr<
 }
 
 /// False where a value would change; `out` is then of no use.
-template <class V, class To> bool convert(const csr<V>& a, const sbsr_options& options, sbsr<To>& out) {
+template <class V, class To> bool convert(csr_view<V> a, const sbsr_options& options, sbsr<To>& out) {
   start(a, options.block_size, out);
   out.panel_cols = options.panel_cols != 0 ? options.panel_cols : out.block_size;
   const index one_range[] = {0, out.block_rows()};
@@ -173,7 +173,7 @@ template <class V> void validate_diagonal(const sbsr<V>& a, index block_row) {
 
 }  // namespace
 
-template <class V> index find_symmetric_block_size(const csr<V>& a) {
+template <class V> index find_symmetric_block_size(csr_view<V> a) {
   require_square(a);
   require_symmetric_sample(a);
   const index found = find_block_size(a), size = found == 6 ? 3 : found == 8 ? 4 : found;
@@ -190,13 +190,13 @@ template <class V> index find_symmetric_block_size(const csr<V>& a) {
   return size;
 }
 
-template <class V> sbsr<V> to_sbsr(const csr<V>& a, const sbsr_options& options) {
+template <class V> sbsr<V> to_sbsr(csr_view<V> a, const sbsr_options& options) {
   sbsr<V> out;
   convert(a, options, out);
   return out;
 }
 
-std::optional<sbsr<float>> to_sbsr_of_floats(const csr<double>& a, const sbsr_options& options) {
+std::optional<sbsr<float>> to_sbsr_of_floats(csr_view<double> a, const sbsr_options& options) {
   // Most matrices with other values show one soon.
   const std::size_t looked_at = std::min<std::size_t>(a.val.size(), 1024);
   for (std::size_t s = 0; s < looked_at; ++s)
@@ -239,7 +239,7 @@ template <class V> footprint footprint_of(const sbsr<V>& a) {
       0};
 }
 
-template <class V> footprint sbsr_footprint(const csr<V>& a) {
+template <class V> footprint sbsr_footprint(csr_view<V> a) {
   sbsr<V> counted;
   start(a, 0, counted);
   const index range[] = {0, counted.block_rows()};
@@ -249,17 +249,17 @@ template <class V> footprint sbsr_footprint(const csr<V>& a) {
   return {counted.block_begin.size() * sizeof(offset) + blocks * (sizeof(index) + per_block), 0};
 }
 
-template index find_symmetric_block_size(const csr<float>&);
-template index find_symmetric_block_size(const csr<double>&);
-template sbsr<float> to_sbsr(const csr<float>&, const sbsr_options&);
-template sbsr<double> to_sbsr(const csr<double>&, const sbsr_options&);
+template index find_symmetric_block_size(csr_view<float>);
+template index find_symmetric_block_size(csr_view<double>);
+template sbsr<float> to_sbsr(csr_view<float>, const sbsr_options&);
+template sbsr<double> to_sbsr(csr_view<double>, const sbsr_options&);
 template csr<float> to_csr(const sbsr<float>&);
 template csr<double> to_csr(const sbsr<double>&);
 template void validate(const sbsr<float>&);
 template void validate(const sbsr<double>&);
 template footprint footprint_of(const sbsr<float>&);
 template footprint footprint_of(const sbsr<double>&);
-template footprint sbsr_footprint(const csr<float>&);
-template footprint sbsr_footprint(const csr<double>&);
+template footprint sbsr_footprint(csr_view<float>);
+template footprint sbsr_footprint(csr_view<double>);
 
 }  // namespace nz

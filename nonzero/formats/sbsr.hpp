@@ -37,7 +37,10 @@ constexpr index place_in_block(index block_size, index panel_cols, index row, in
 
 /// The size of the blocks to hold `a` in. Looks at some of the entries only, so takes next to no time. Throws
 /// `unsupported` where these are not those of a square, symmetric matrix of full blocks.
-template <class V> index find_symmetric_block_size(const csr<V>& a);
+template <class V> index find_symmetric_block_size(csr_view<V> a);
+template <class V> index find_symmetric_block_size(const csr<V>& a) {
+  return find_symmetric_block_size(csr_view<V>(a));
+}
 
 struct sbsr_options {
   index block_size = 0;  // 0: the one that find_symmetric_block_size finds
@@ -49,16 +52,20 @@ struct sbsr_options {
 
 /// Throws `unsupported` where the matrix is not square, not symmetric bit by bit, or not all full blocks
 /// with one on each place of the diagonal.
-template <class V> sbsr<V> to_sbsr(const csr<V>& a, const sbsr_options& options = {});
+template <class V> sbsr<V> to_sbsr(csr_view<V> a, const sbsr_options& options = {});
+template <class V> sbsr<V> to_sbsr(const csr<V>& a, const sbsr_options& options = {}) {
+  return to_sbsr(csr_view<V>(a), options);
+}
 /// The same with values in single precision; nothing where that would change a value.
-std::optional<sbsr<float>> to_sbsr_of_floats(const csr<double>& a, const sbsr_options& options = {});
+std::optional<sbsr<float>> to_sbsr_of_floats(csr_view<double> a, const sbsr_options& options = {});
 /// Rows are sorted by column.
 template <class V> csr<V> to_csr(const sbsr<V>& a);
 
 template <class V> void validate(const sbsr<V>& a);
 template <class V> footprint footprint_of(const sbsr<V>& a);
 /// Throws `unsupported` as find_symmetric_block_size does, and where not all are full blocks.
-template <class V> footprint sbsr_footprint(const csr<V>& a);
+template <class V> footprint sbsr_footprint(csr_view<V> a);
+template <class V> footprint sbsr_footprint(const csr<V>& a) { return sbsr_footprint(csr_view<V>(a)); }
 
 /// body(row, column, value) for every entry; those of a row by rising column.
 template <class V, class Body> void for_each_entry(const sbsr<V>& a, Body body) {

@@ -124,14 +124,14 @@ template <class V> footprint footprint_of_places(const sell<V>& a, offset entrie
   return out;
 }
 
-template <class V> offset kept_length(const csr<V>& a, index row, offset longest) {
+template <class V> offset kept_length(csr_view<V> a, index row, offset longest) {
   const offset length = a.row_length(row);
   return length > longest ? 0 : length;
 }
 
 /// Sorts the rows of a window and leaves each slice's width in its slice_begin.
 template <class V>
-void sort_window(const csr<V>& from, offset longest, index window, offset first_slice, sell<V>& a) {
+void sort_window(csr_view<V> from, offset longest, index window, offset first_slice, sell<V>& a) {
   index* const row = a.row.data();
   const index begin = a.window_begin[window], end = a.window_begin[window + 1];
   const auto length = [&](index i) { return kept_length(from, i, longest); };
@@ -151,7 +151,7 @@ template <class V> array<offset> first_slices(const sell<V>& a) {
 }
 
 /// Windows and slices: all but col and val.
-template <class V> sell<V> lay_out(const csr<V>& from, const sell_steps& steps) {
+template <class V> sell<V> lay_out(csr_view<V> from, const sell_steps& steps) {
   sell<V> a{from.rows, from.cols, steps.height, steps.window_begin, array<index>(from.rows), {}, {}, {}};
   const array<offset> first_slice = first_slices(a);
   a.slice_begin.resize(first_slice.back() + 1);
@@ -169,7 +169,7 @@ template <class V> sell<V> lay_out(const csr<V>& from, const sell_steps& steps) 
   return a;
 }
 
-template <class V> offset kept_entries(const csr<V>& a, offset longest) {
+template <class V> offset kept_entries(csr_view<V> a, offset longest) {
   if (longest == std::numeric_limits<offset>::max()) return a.nnz();
   offset entries = 0;
   for (index i = 0; i < a.rows; ++i) entries += kept_length(a, i, longest);
@@ -178,7 +178,7 @@ template <class V> offset kept_entries(const csr<V>& a, offset longest) {
 
 /// Copies the entries of a window's rows to their places.
 template <class V>
-void fill_window(const csr<V>& from, offset longest, index window, offset first_slice, sell<V>& a) {
+void fill_window(csr_view<V> from, offset longest, index window, offset first_slice, sell<V>& a) {
   const index end = a.window_begin[window + 1];
   offset s = first_slice;
   for (offset first = a.window_begin[window]; first < end; first += a.height, ++s) {
@@ -216,12 +216,12 @@ template <class V> footprint footprint_of(const sell<V>& a) {
   return footprint_of_places(a, a.slice_begin.back() - padding);
 }
 
-template <class V> footprint sell_footprint(const csr<V>& a, sell_options options) {
+template <class V> footprint sell_footprint(csr_view<V> a, sell_options options) {
   return footprint_of_places(lay_out(a, serial_steps(a.rows, options)), a.nnz());
 }
 
 template <class V>
-sell<V> to_sell_by_steps(const csr<V>& from, const sell_steps& steps, padding_budget budget) {
+sell<V> to_sell_by_steps(csr_view<V> from, const sell_steps& steps, padding_budget budget) {
   sell<V> a = lay_out(from, steps);
   require_within_budget("sell", footprint_of_places(a, kept_entries(from, steps.longest)), footprint_of(from),
                         budget);
@@ -233,7 +233,7 @@ sell<V> to_sell_by_steps(const csr<V>& from, const sell_steps& steps, padding_bu
   return a;
 }
 
-template <class V> sell<V> to_sell(const csr<V>& a, sell_options options, padding_budget budget) {
+template <class V> sell<V> to_sell(csr_view<V> a, sell_options options, padding_budget budget) {
   return to_sell_by_steps(a, serial_steps(a.rows, options), budget);
 }
 
@@ -261,12 +261,12 @@ template void validate(const sell<float>&);
 template void validate(const sell<double>&);
 template footprint footprint_of(const sell<float>&);
 template footprint footprint_of(const sell<double>&);
-template footprint sell_footprint(const csr<float>&, sell_options);
-template footprint sell_footprint(const csr<double>&, sell_options);
-template sell<float> to_sell(const csr<float>&, sell_options, padding_budget);
-template sell<double> to_sell(const csr<double>&, sell_options, padding_budget);
-template sell<float> to_sell_by_steps(const csr<float>&, const sell_steps&, padding_budget);
-template sell<double> to_sell_by_steps(const csr<double>&, const sell_steps&, padding_budget);
+template footprint sell_footprint(csr_view<float>, sell_options);
+template footprint sell_footprint(csr_view<double>, sell_options);
+template sell<float> to_sell(csr_view<float>, sell_options, padding_budget);
+template sell<double> to_sell(csr_view<double>, sell_options, padding_budget);
+template sell<float> to_sell_by_steps(csr_view<float>, const sell_steps&, padding_budget);
+template sell<double> to_sell_by_steps(csr_view<double>, const sell_steps&, padding_budget);
 template csr<float> to_csr(const sell<float>&);
 template csr<double> to_csr(const sell<double>&);
 

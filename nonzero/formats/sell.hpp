@@ -34,9 +34,15 @@ struct sell_options {
   index sigma = 1024;  // rows of a window; best a multiple of the height
 };
 
-template <class V> footprint sell_footprint(const csr<V>& a, sell_options options = {});
+template <class V> footprint sell_footprint(csr_view<V> a, sell_options options = {});
+template <class V> footprint sell_footprint(const csr<V>& a, sell_options options = {}) {
+  return sell_footprint(csr_view<V>(a), options);
+}
 /// Throws `unsupported` where padding would break the budget, `shape_error` for a height or sigma below 1.
-template <class V> sell<V> to_sell(const csr<V>& a, sell_options options = {}, padding_budget budget = {});
+template <class V> sell<V> to_sell(csr_view<V> a, sell_options options = {}, padding_budget budget = {});
+template <class V> sell<V> to_sell(const csr<V>& a, sell_options options = {}, padding_budget budget = {}) {
+  return to_sell(csr_view<V>(a), options, budget);
+}
 template <class V> csr<V> to_csr(const sell<V>& a);
 
 /// How to make one from parts of a matrix, by those who have threads.
@@ -48,6 +54,9 @@ struct sell_steps {
   /// Calls task(w) once for each of the windows, in any order or at the same time. The tasks do not throw.
   std::function<void(index windows, const std::function<void(index)>& task)> for_each_window;
 };
-template <class V> sell<V> to_sell_by_steps(const csr<V>& a, const sell_steps& steps, padding_budget budget);
+template <class V> sell<V> to_sell_by_steps(csr_view<V> a, const sell_steps& steps, padding_budget budget);
+template <class V> sell<V> to_sell_by_steps(const csr<V>& a, const sell_steps& steps, padding_budget budget) {
+  return to_sell_by_steps(csr_view<V>(a), steps, budget);
+}
 
 }  // namespace nz

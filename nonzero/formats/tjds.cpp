@@ -51,13 +51,13 @@ template <class V> footprint footprint_of(const tjds<V>& a) {
           0};
 }
 
-template <class V> footprint tjds_footprint(const csr<V>& a) {
+template <class V> footprint tjds_footprint(csr_view<V> a) {
   return {
       a.rows * sizeof(index) + (longest_row(a) + 1) * sizeof(offset) + a.nnz() * (sizeof(index) + sizeof(V)),
       0};
 }
 
-template <class V> tjds<V> to_tjds(const csr<V>& a) {
+template <class V> tjds<V> to_tjds(csr_view<V> a) {
   tjds<V> out{a.rows,
               a.cols,
               rows_by_falling_length(a),
@@ -100,10 +100,10 @@ template void validate(const tjds<float>&);
 template void validate(const tjds<double>&);
 template footprint footprint_of(const tjds<float>&);
 template footprint footprint_of(const tjds<double>&);
-template footprint tjds_footprint(const csr<float>&);
-template footprint tjds_footprint(const csr<double>&);
-template tjds<float> to_tjds(const csr<float>&);
-template tjds<double> to_tjds(const csr<double>&);
+template footprint tjds_footprint(csr_view<float>);
+template footprint tjds_footprint(csr_view<double>);
+template tjds<float> to_tjds(csr_view<float>);
+template tjds<double> to_tjds(csr_view<double>);
 template csr<float> to_csr(const tjds<float>&);
 template csr<double> to_csr(const tjds<double>&);
 

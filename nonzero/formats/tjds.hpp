@@ -22,8 +22,10 @@ template <class V> struct tjds {
 template <class V> void validate(const tjds<V>& a);
 template <class V> footprint footprint_of(const tjds<V>& a);
 
-template <class V> footprint tjds_footprint(const csr<V>& a);
-template <class V> tjds<V> to_tjds(const csr<V>& a);
+template <class V> footprint tjds_footprint(csr_view<V> a);
+template <class V> footprint tjds_footprint(const csr<V>& a) { return tjds_footprint(csr_view<V>(a)); }
+template <class V> tjds<V> to_tjds(csr_view<V> a);
+template <class V> tjds<V> to_tjds(const csr<V>& a) { return to_tjds(csr_view<V>(a)); }
 template <class V> csr<V> to_csr(const tjds<V>& a);
 
 }  // namespace nz

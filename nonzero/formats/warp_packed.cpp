@@ -21,7 +21,7 @@ struct window_order {
   bool is_sorted = false;
 };
 
-template <class V> window_order measure_window(const csr<V>& a, const index* row, offset begin, offset end) {
+template <class V> window_order measure_window(csr_view<V> a, const index* row, offset begin, offset end) {
   window_order out;
   for (offset first = begin; first < end; first += 32) {
     const offset last = std::min<offset>(first + 32, end);
@@ -35,7 +35,7 @@ template <class V> window_order measure_window(const csr<V>& a, const index* row
 }
 
 /// The rows of a window in their own order, or the longest first if that leaves too much padding.
-template <class V> window_order order_window(const csr<V>& a, index* row, offset begin, offset end) {
+template <class V> window_order order_window(csr_view<V> a, index* row, offset begin, offset end) {
   std::iota(row + begin, row + end, static_cast<index>(begin));
   window_order out = measure_window(a, row, begin, end);
   if (!is_uneven_window(out.places, a.row_begin[end] - a.row_begin[begin])) return out;
@@ -50,7 +50,7 @@ template <class V> window_order order_window(const csr<V>& a, index* row, offset
 
 /// Fills `row`, as in warp_packed<V>.
 template <class V>
-warp_packed_lengths order_rows(const csr<V>& a, const for_each_runner& for_each, array<index>& row) {
+warp_packed_lengths order_rows(csr_view<V> a, const for_each_runner& for_each, array<index>& row) {
   row.resize(static_cast<std::size_t>(a.rows));
   const offset windows = (offset{a.rows} + warp_packed_window_rows - 1) / warp_packed_window_rows;
   std::vector<window_order> order(static_cast<std::size_t>(windows));
@@ -90,7 +90,7 @@ template <class V> struct warp_packed_plan {
 
 /// What each slice is to be, its rows in order, and what that would take if none shared a pattern.
 template <class V>
-footprint choose_all(const csr<V>& a, const for_each_runner& for_each, warp_packed_plan<V>& plan) {
+footprint choose_all(csr_view<V> a, const for_each_runner& for_each, warp_packed_plan<V>& plan) {
   const offset slices = (offset{a.rows} + 31) / 32;
   plan.parts.resize(static_cast<std::size_t>((slices + part_slices - 1) / part_slices));
   for_each(static_cast<offset>(plan.parts.size()), [&](offset p) {
@@ -114,7 +114,7 @@ footprint choose_all(const csr<V>& a, const for_each_runner& for_each, warp_pack
 }
 
 /// Makes the patterns of a part's slices, the same ones once.
-template <class V> void make_patterns(const csr<V>& a, const array<index>& row, warp_packed_part<V>& part) {
+template <class V> void make_patterns(csr_view<V> a, const array<index>& row, warp_packed_part<V>& part) {
   std::unordered_multimap<std::uint64_t, std::size_t> known;
   auto& own = part.own;
   for (offset s = 0; s < part.slices; ++s) {
@@ -169,7 +169,7 @@ template <class V> void number_patterns(warp_packed_plan<V>& plan) {
 }
 
 template <class V>
-void share_patterns(const csr<V>& a, const for_each_runner& for_each, warp_packed_plan<V>& plan) {
+void share_patterns(csr_view<V> a, const for_each_runner& for_each, warp_packed_plan<V>& plan) {
   for_each(static_cast<offset>(plan.parts.size()),
            [&](offset p) { make_patterns(a, plan.row, plan.parts[static_cast<std::size_t>(p)]); });
   number_patterns(plan);
@@ -177,7 +177,7 @@ void share_patterns(const csr<V>& a, const for_each_runner& for_each, warp_packe
 
 /// The values of a slice, step by step; 0 where a lane has none.
 template <class V, class S>
-void fill_values(const csr<V>& a, warp_packed_rows rows, const warp_packed_step<V>* step, offset steps,
+void fill_values(csr_view<V> a, warp_packed_rows rows, const warp_packed_step<V>* step, offset steps,
                  S* out) {
   for (offset k = 0; k < steps; ++k)
     for (std::size_t l = 0; l < 32; ++l)
@@ -185,7 +185,7 @@ void fill_values(const csr<V>& a, warp_packed_rows rows, const warp_packed_step<
 }
 
 template <class V>
-void fill_part(const csr<V>& a, const warp_packed_plan<V>& plan, const warp_packed_part<V>& part,
+void fill_part(csr_view<V> a, const warp_packed_plan<V>& plan, const warp_packed_part<V>& part,
                warp_packed<V>& out) {
   for (std::size_t i = 0; i < part.own.patterns.size(); ++i) {
     if (!part.is_first[i]) continue;
@@ -216,7 +216,7 @@ void fill_part(const csr<V>& a, const warp_packed_plan<V>& plan, const warp_pack
 }  // namespace
 
 template <class V>
-warp_packed<V> to_warp_packed(const csr<V>& a, padding_budget budget, const for_each_runner& for_each) {
+warp_packed<V> to_warp_packed(csr_view<V> a, padding_budget budget, const for_each_runner& for_each) {
   warp_packed_plan<V> plan;
   require_even_warp_packed(a.rows, a.nnz(), order_rows(a, for_each, plan.row), budget);
   require_within_budget("warp_packed", choose_all(a, for_each, plan), footprint_of(a), budget);
@@ -276,7 +276,7 @@ template <class V> footprint footprint_of(const warp_packed<V>& a) {
   return out;
 }
 
-template <class V> footprint warp_packed_footprint(const csr<V>& a) {
+template <class V> footprint warp_packed_footprint(csr_view<V> a) {
   warp_packed_plan<V> plan;
   order_rows(a, run_in_order, plan.row);
   footprint out = choose_all(a, run_in_order, plan);
@@ -289,13 +289,13 @@ template <class V> footprint warp_packed_footprint(const csr<V>& a) {
   return out;
 }
 
-template warp_packed<float> to_warp_packed(const csr<float>&, padding_budget, const for_each_runner&);
-template warp_packed<double> to_warp_packed(const csr<double>&, padding_budget, const for_each_runner&);
+template warp_packed<float> to_warp_packed(csr_view<float>, padding_budget, const for_each_runner&);
+template warp_packed<double> to_warp_packed(csr_view<double>, padding_budget, const for_each_runner&);
 template csr<float> to_csr(const warp_packed<float>&);
 template csr<double> to_csr(const warp_packed<double>&);
 template footprint footprint_of(const warp_packed<float>&);
 template footprint footprint_of(const warp_packed<double>&);
-template footprint warp_packed_footprint(const csr<float>&);
-template footprint warp_packed_footprint(const csr<double>&);
+template footprint warp_packed_footprint(csr_view<float>);
+template footprint warp_packed_footprint(csr_view<double>);
 
 }  // namespace nz

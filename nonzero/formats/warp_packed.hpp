@@ -46,14 +46,22 @@ template <class V> struct warp_packed {
 template <class V> void validate(const warp_packed<V>& a);
 /// Padding: the values of rows that have no entry in a step.
 template <class V> footprint footprint_of(const warp_packed<V>& a);
-template <class V> footprint warp_packed_footprint(const csr<V>& a);
+template <class V> footprint warp_packed_footprint(csr_view<V> a);
+template <class V> footprint warp_packed_footprint(const csr<V>& a) {
+  return warp_packed_footprint(csr_view<V>(a));
+}
 
 /// Rows stay where they are but for stretches of 1,024 of very unequal length, which are sorted by it. Throws
 /// `unsupported` where padding would break the budget, or a row is so long that its lane would work on alone.
 /// The slices are converted by `for_each`, many at a time.
 template <class V>
-warp_packed<V> to_warp_packed(const csr<V>& a, padding_budget budget = {},
+warp_packed<V> to_warp_packed(csr_view<V> a, padding_budget budget = {},
                               const for_each_runner& for_each = run_in_order);
+template <class V>
+warp_packed<V> to_warp_packed(const csr<V>& a, padding_budget budget = {},
+                              const for_each_runner& for_each = run_in_order) {
+  return to_warp_packed(csr_view<V>(a), budget, for_each);
+}
 template <class V> csr<V> to_csr(const warp_packed<V>& a);
 
 /// The column of a lane in step k of a pattern, counted from the first place of the slice.

@@ -12,7 +12,7 @@ namespace {
 /// all lanes that have it. Calls visit(diagonal, mask, entries), where entries[l] is lane l's, if it has one.
 /// Gives up, and says so, after `most` steps.
 template <class V, class Visit>
-bool walk_diagonals(const csr<V>& a, const warp_packed_rows& rows, offset most, Visit visit) {
+bool walk_diagonals(csr_view<V> a, const warp_packed_rows& rows, offset most, Visit visit) {
   constexpr offset none = std::numeric_limits<offset>::max();
   std::array<offset, 32> next = rows.begin, diagonal;
   const auto look = [&](std::size_t l) {
@@ -35,7 +35,7 @@ bool walk_diagonals(const csr<V>& a, const warp_packed_rows& rows, offset most, 
 }
 
 /// Walks a slice by ranks: step k takes every row's k-th entry. Calls visit(lowest column, mask, entries).
-template <class V, class Visit> void walk_ranks(const csr<V>& a, const warp_packed_rows& rows, Visit visit) {
+template <class V, class Visit> void walk_ranks(csr_view<V> a, const warp_packed_rows& rows, Visit visit) {
   for (std::array<offset, 32> next = rows.begin;;) {
     std::uint32_t mask = 0;
     offset lowest = std::numeric_limits<offset>::max();
@@ -68,21 +68,21 @@ template <class V> class values_builder {
     ++steps_;
     entries_ += std::popcount(mask);
   }
-  explicit values_builder(const csr<V>& a) : a_(a) {}
+  explicit values_builder(csr_view<V> a) : a_(a) {}
 
   warp_packed_choice chosen(std::uint8_t width) const {
     return {steps_, entries_, width, warp_packed_values<V>(are_one_, are_single_)};
   }
 
  private:
-  const csr<V>& a_;
+  csr_view<V> a_;
   offset steps_ = 0, entries_ = 0;
   bool are_one_ = true, are_single_ = true;
 };
 
 }  // namespace
 
-template <class V> warp_packed_rows rows_of_slice(const csr<V>& a, const array<index>& row, offset slice) {
+template <class V> warp_packed_rows rows_of_slice(csr_view<V> a, const array<index>& row, offset slice) {
   warp_packed_rows out{slice * 32, {}, {}};
   const offset count = std::min<offset>(32, a.rows - out.first_place);
   for (offset l = 0; l < count; ++l) {
@@ -93,7 +93,7 @@ template <class V> warp_packed_rows rows_of_slice(const csr<V>& a, const array<i
   return out;
 }
 
-template <class V> warp_packed_choice choose(const csr<V>& a, const warp_packed_rows& rows) {
+template <class V> warp_packed_choice choose(csr_view<V> a, const warp_packed_rows& rows) {
   values_builder<V> by_rank(a), by_diagonal(a);
   offset span = 0;
   walk_ranks(a, rows, [&](offset lowest, std::uint32_t mask, const auto& entry) {
@@ -109,7 +109,7 @@ template <class V> warp_packed_choice choose(const csr<V>& a, const warp_packed_
 }
 
 template <class V>
-void append_pattern(const csr<V>& a, const warp_packed_rows& rows, const warp_packed_choice& how,
+void append_pattern(csr_view<V> a, const warp_packed_rows& rows, const warp_packed_choice& how,
                     warp_packed_dictionary<V>& out) {
   const warp_packed_pattern made{static_cast<offset>(out.steps.size()), how.steps,
                                  static_cast<offset>(out.offsets.size() / 32), how.width, how.values};
@@ -155,13 +155,13 @@ bool is_same_pattern(const warp_packed_dictionary<V>& a, std::size_t i, const wa
          std::equal(offsets, offsets + p.steps * p.width * 32, b.offsets.begin() + q.offsets * 32);
 }
 
-template warp_packed_rows rows_of_slice(const csr<float>&, const array<index>&, offset);
-template warp_packed_rows rows_of_slice(const csr<double>&, const array<index>&, offset);
-template warp_packed_choice choose(const csr<float>&, const warp_packed_rows&);
-template warp_packed_choice choose(const csr<double>&, const warp_packed_rows&);
-template void append_pattern(const csr<float>&, const warp_packed_rows&, const warp_packed_choice&,
+template warp_packed_rows rows_of_slice(csr_view<float>, const array<index>&, offset);
+template warp_packed_rows rows_of_slice(csr_view<double>, const array<index>&, offset);
+template warp_packed_choice choose(csr_view<float>, const warp_packed_rows&);
+template warp_packed_choice choose(csr_view<double>, const warp_packed_rows&);
+template void append_pattern(csr_view<float>, const warp_packed_rows&, const warp_packed_choice&,
                              warp_packed_dictionary<float>&);
-template void append_pattern(const csr<double>&, const warp_packed_rows&, const warp_packed_choice&,
+template void append_pattern(csr_view<double>, const warp_packed_rows&, const warp_packed_choice&,
                              warp_packed_dictionary<double>&);
 template bool is_same_pattern(const warp_packed_dictionary<float>&, std::size_t,
                               const warp_packed_dictionary<float>&, std::size_t);

@@ -15,9 +15,9 @@ struct warp_packed_rows {
 };
 
 /// `row` as in warp_packed<V>.
-template <class V> warp_packed_rows rows_of_slice(const csr<V>& a, const array<index>& row, offset slice);
+template <class V> warp_packed_rows rows_of_slice(csr_view<V> a, const array<index>& row, offset slice);
 
-template <class V> warp_packed_choice choose(const csr<V>& a, const warp_packed_rows& rows);
+template <class V> warp_packed_choice choose(csr_view<V> a, const warp_packed_rows& rows);
 
 /// Distinct patterns, each with a number, in the order in which they were first seen.
 template <class V> struct warp_packed_dictionary {
@@ -29,7 +29,7 @@ template <class V> struct warp_packed_dictionary {
 
 /// Appends the pattern of a slice. What was chosen for it says how.
 template <class V>
-void append_pattern(const csr<V>& a, const warp_packed_rows& rows, const warp_packed_choice& how,
+void append_pattern(csr_view<V> a, const warp_packed_rows& rows, const warp_packed_choice& how,
                     warp_packed_dictionary<V>& out);
 
 /// Whether pattern i of one and pattern j of the other are the same, bit by bit.

@@ -81,7 +81,7 @@ template <class V> struct device_coo {
         row(place(options.on, a.row)),
         col(place(options.on, a.col)),
         val(place(options.on, a.val)) {}
-  device_coo(const csr<V>& a, const prepare_options& options) : device_coo(to_coo(a), options) {}
+  device_coo(csr_view<V> a, const prepare_options& options) : device_coo(to_coo(a), options) {}
   offset nnz() const { return static_cast<offset>(val.size()); }
   footprint storage() const { return {row.bytes() + col.bytes() + val.bytes(), 0}; }
 };
@@ -100,7 +100,7 @@ template <class V> struct device_ell {
         col(place(options.on, a.col)),
         val(place(options.on, a.val)),
         size(footprint_of(a)) {}
-  device_ell(const csr<V>& a, const prepare_options& options)
+  device_ell(csr_view<V> a, const prepare_options& options)
       : device_ell(to_ell(a, options.budget), options) {}
   footprint storage() const { return size; }
 };
@@ -112,7 +112,7 @@ template <class V> struct device_hyb {
 
   device_hyb(const hyb<V>& a, const prepare_options& options)
       : rows(a.rows()), cols(a.cols()), regular(a.regular, options), rest(a.rest, options) {}
-  device_hyb(const csr<V>& a, const prepare_options& options)
+  device_hyb(csr_view<V> a, const prepare_options& options)
       : device_hyb(to_hyb(a, -1, options.budget), options) {}
   footprint storage() const {
     const footprint in_ell = regular.storage(), in_coo = rest.storage();
@@ -134,7 +134,7 @@ template <class V, class Offset> struct device_jds {
         row_begin(place_offsets<Offset>(options.on, a.row_begin)),
         col(place(options.on, a.col)),
         val(place(options.on, a.val)) {}
-  device_jds(const csr<V>& a, const prepare_options& options) : device_jds(to_jds(a), options) {}
+  device_jds(csr_view<V> a, const prepare_options& options) : device_jds(to_jds(a), options) {}
   footprint storage() const { return {row.bytes() + row_begin.bytes() + col.bytes() + val.bytes(), 0}; }
 };
 
@@ -154,7 +154,7 @@ template <class V, class Offset> struct device_tjds {
         diagonal_begin(place_offsets<Offset>(options.on, a.diagonal_begin)),
         col(place(options.on, a.col)),
         val(place(options.on, a.val)) {}
-  device_tjds(const csr<V>& a, const prepare_options& options) : device_tjds(to_tjds(a), options) {}
+  device_tjds(csr_view<V> a, const prepare_options& options) : device_tjds(to_tjds(a), options) {}
   footprint storage() const { return {row.bytes() + diagonal_begin.bytes() + col.bytes() + val.bytes(), 0}; }
 };
 

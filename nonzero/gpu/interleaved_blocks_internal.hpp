@@ -73,7 +73,7 @@ template <class A> interleaved_blocks<A> interleave(const bsr<A>& a, padding_bud
   constexpr std::int64_t slices_per_task = 64;
   const csr<float> pattern{a.block_rows(), a.cols / a.block_size, a.block_begin, a.block_col,
                            array<float>(a.block_col.size(), 0.0F)};
-  sell<float> places = to_warp_slices(pattern, {std::numeric_limits<double>::infinity()});
+  sell<float> places = to_warp_slices<float>(pattern, {std::numeric_limits<double>::infinity()});
   require_blocks_within_budget<A>(
       {a.rows, a.block_size, a.nnz(), a.blocks(), static_cast<offset>(places.col.size())}, budget);
 

@@ -62,7 +62,7 @@ concept finishes_rows = requires(const Queue& queue, const Placed& placed) {
 template <class A, class V, class Queue, class Launch, class Placed>
 class prepared_on_gpu final : public prepared_matrix<V> {
  public:
-  prepared_on_gpu(const csr<A>& a, const prepare_options& options)
+  prepared_on_gpu(csr_view<A> a, const prepare_options& options)
       : prepared_matrix<V>(a.rows, a.cols, options.on),
         a_(a, options),
         parts_(options.on, blocks_of_step(Queue(*options.on, {}), a_), split_rows_of_step(a_)) {
@@ -159,7 +159,7 @@ std::unique_ptr<prepared_matrix<V>> prepare_placed(const device_csr_pointer<A>& 
 }
 
 template <class A, class V, class Queue, class Launch>
-std::unique_ptr<prepared_matrix<V>> prepare(const csr<A>& a, const prepare_options& asked) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& asked) {
   prepare_options options = asked;
   options.on = device_for(Queue::kind, asked, Queue::default_device);
   if constexpr (converts_on_device<A, V, Queue, Launch>)
@@ -168,20 +168,25 @@ std::unique_ptr<prepared_matrix<V>> prepare(const csr<A>& a, const prepare_optio
     return prepare_with<A, V, Queue, Launch>(a, options.wide_offsets || needs_wide_offsets(a.nnz()), options);
 }
 
+template <class A, class V, class Queue, class Launch> constexpr void add_functions(kernel_row& row) {
+  auto& functions = static_cast<prepare_functions<A, V>&>(row.functions);
+  functions.host = prepare<A, V, Queue, Launch>;
+  functions.device = prepare_placed<A, V, Queue, Launch>;
+}
+
 template <class Queue, class Launch>
 constexpr kernel_row row(std::string_view name, std::string_view format, bool is_repeatable,
                          std::string_view summary) {
-  kernel_row out{name,
-                 format,
-                 Queue::kind,
-                 is_repeatable,
-                 false,
-                 summary,
-                 prepare<float, float, Queue, Launch>,
-                 prepare<double, double, Queue, Launch>};
-  out.converts_on_device = converts_on_device<double, double, Queue, Launch>;
-  out.prepare_placed_float = prepare_placed<float, float, Queue, Launch>;
-  out.prepare_placed_double = prepare_placed<double, double, Queue, Launch>;
+  kernel_row out{.name = name,
+                 .format = format,
+                 .summary = summary,
+                 .runs_on = Queue::kind,
+                 .is_repeatable = is_repeatable,
+                 .converts_on_device = converts_on_device<double, double, Queue, Launch>,
+                 .is_smallest = name == "csr_vector"};
+  if constexpr (requires { Launch::predict; }) out.predict = Launch::predict;
+  add_functions<float, float, Queue, Launch>(out);
+  add_functions<double, double, Queue, Launch>(out);
   return out;
 }
 
@@ -189,7 +194,7 @@ constexpr kernel_row row(std::string_view name, std::string_view format, bool is
 template <class Queue, class Launch>
 constexpr kernel_row mixed_row(std::string_view name, std::string_view format, std::string_view summary) {
   kernel_row out = row<Queue, Launch>(name, format, true, summary);
-  out.prepare_mixed = prepare<float, double, Queue, Launch>;
+  add_functions<float, double, Queue, Launch>(out);
   return out;
 }
 /// One that plans think of.

@@ -7,7 +7,7 @@
 #include <nonzero/gpu/shared.cuh>
 #include <nonzero/gpu/threads.cuh>
 #include <nonzero/gpu/warp_slices_internal.hpp>
-#include <nonzero/kernel/device_survey.hpp>
+#include <nonzero/kernel/prediction.hpp>
 
 // The functions of formats/device_survey.hpp, for one Queue. Each block or warp leaves a record, and the host
 // adds them up: a few kilobytes.
@@ -247,7 +247,7 @@ template <class Queue, class V> slice_survey survey_slices(const device_csr<V>& 
   return out;
 }
 
-template <class Queue, class V> double find_hub_share(const device_csr<V>& a) {
+template <class Queue, class V> double find_hub_fraction(const device_csr<V>& a) {
   constexpr int half = 16384;
   if (a.nnz == 0) return 0;
   vector<index> sampled(a.where(), std::size_t{2} * half);
@@ -276,6 +276,6 @@ template <class Queue, class V> std::vector<std::uint64_t> find_fingerprint(cons
 
 template <class Queue, class V>
 constexpr device_surveys<V> surveys_on{survey_rows<Queue, V>, survey_slices<Queue, V>,
-                                       find_hub_share<Queue, V>, find_fingerprint<Queue, V>};
+                                       find_hub_fraction<Queue, V>, find_fingerprint<Queue, V>};
 
 }  // namespace nz::gpu

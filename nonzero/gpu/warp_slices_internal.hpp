@@ -28,7 +28,7 @@ inline offset longest_in_slices(index rows, offset nnz) {
 /// SELL in slices for warps, converted by all threads, without rows of more entries than `longest`. Throws
 /// `unsupported` where padding would break the budget.
 template <class V>
-sell<V> to_warp_slices(const csr<V>& a, padding_budget budget,
+sell<V> to_warp_slices(csr_view<V> a, padding_budget budget,
                        offset longest = std::numeric_limits<offset>::max()) {
   constexpr index windows_per_task = 16;
   array<index> window_begin{0};

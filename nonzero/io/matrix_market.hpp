@@ -43,7 +43,13 @@ template <class V> std::vector<V> read_vector(const std::filesystem::path& path)
 
 /// Writes `a` as coordinate real general, with the fewest digits that read back bit-identical (the payload of
 /// a NaN aside). The file is whole or not there.
-template <class V> void write_matrix_market(const std::filesystem::path& path, const csr<V>& a);
+template <class V> void write_matrix_market(const std::filesystem::path& path, csr_view<V> a);
+template <class V> void write_matrix_market(const std::filesystem::path& path, const csr<V>& a) {
+  write_matrix_market(path, csr_view<V>(a));
+}
+template <class V> void write_matrix_market(const std::filesystem::path& path, csr_view<V, std::int32_t> a) {
+  write_matrix_market(path, widened_csr<V>(a).view);
+}
 /// Writes a dense vector as array real general.
 template <class V> void write_vector(const std::filesystem::path& path, std::span<const V> x);
 

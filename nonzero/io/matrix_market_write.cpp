@@ -22,7 +22,7 @@ template <class Number> char* append(char* to, Number number, char then) {
 }
 
 /// The lines of the entries [begin, end).
-template <class V> void format_entries(const csr<V>& a, offset begin, offset end, array<char>& out) {
+template <class V> void format_entries(csr_view<V> a, offset begin, offset end, array<char>& out) {
   constexpr std::size_t longest_line = 96;
   out.resize(static_cast<std::size_t>(end - begin) * longest_line);
   char* to = out.data();
@@ -52,7 +52,7 @@ template <class Format> void write_in_parallel(output_file& file, offset count, 
 
 }  // namespace
 
-template <class V> void write_matrix_market(const std::filesystem::path& path, const csr<V>& a) {
+template <class V> void write_matrix_market(const std::filesystem::path& path, csr_view<V> a) {
   output_file file(path);
   const std::string head =
       fmt::format("%%MatrixMarket matrix coordinate real general\n{} {} {}\n", a.rows, a.cols, a.nnz());
@@ -75,8 +75,8 @@ template <class V> void write_vector(const std::filesystem::path& path, std::spa
   file.commit();
 }
 
-template void write_matrix_market(const std::filesystem::path&, const csr<float>&);
-template void write_matrix_market(const std::filesystem::path&, const csr<double>&);
+template void write_matrix_market(const std::filesystem::path&, csr_view<float>);
+template void write_matrix_market(const std::filesystem::path&, csr_view<double>);
 template void write_vector(const std::filesystem::path&, std::span<const float>);
 template void write_vector(const std::filesystem::path&, std::span<const double>);
 

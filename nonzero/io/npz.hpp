@@ -22,6 +22,15 @@ struct npz_options {
 /// Writes `a` so that scipy.sparse.load_npz reads it as a csr_matrix. Written aside and renamed: whole or not
 /// there.
 template <class V>
-void write_npz(const std::filesystem::path& path, const csr<V>& a, const npz_options& options = {});
+void write_npz(const std::filesystem::path& path, csr_view<V> a, const npz_options& options = {});
+template <class V>
+void write_npz(const std::filesystem::path& path, const csr<V>& a, const npz_options& options = {}) {
+  write_npz(path, csr_view<V>(a), options);
+}
+template <class V>
+void write_npz(const std::filesystem::path& path, csr_view<V, std::int32_t> a,
+               const npz_options& options = {}) {
+  write_npz(path, widened_csr<V>(a).view, options);
+}
 
 }  // namespace nz

@@ -119,7 +119,7 @@ void write_narrowed(zip_writer& zip, const std::string& name, std::span<const of
 }  // namespace
 
 template <class V>
-void write_npz(const std::filesystem::path& path, const csr<V>& a, const npz_options& options) {
+void write_npz(const std::filesystem::path& path, csr_view<V> a, const npz_options& options) {
   output_file file(path);
   zip_writer zip(file, options.compress);
   write_array<index>(zip, "indices.npy", a.col);
@@ -139,7 +139,7 @@ void write_npz(const std::filesystem::path& path, const csr<V>& a, const npz_opt
   file.commit();
 }
 
-template void write_npz(const std::filesystem::path&, const csr<float>&, const npz_options&);
-template void write_npz(const std::filesystem::path&, const csr<double>&, const npz_options&);
+template void write_npz(const std::filesystem::path&, csr_view<float>, const npz_options&);
+template void write_npz(const std::filesystem::path&, csr_view<double>, const npz_options&);
 
 }  // namespace nz

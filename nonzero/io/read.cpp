@@ -16,7 +16,7 @@ template <class V> csr<V> read(const std::filesystem::path& path, const read_opt
   return is_npz(path) ? read_npz<V>(path, options) : read_matrix_market<V>(path, options);
 }
 
-template <class V> void write(const std::filesystem::path& path, const csr<V>& a) {
+template <class V> void write(const std::filesystem::path& path, csr_view<V> a) {
   if (path.extension() == ".npz")
     write_npz(path, a);
   else if (path.extension() == ".mtx")
@@ -27,7 +27,7 @@ template <class V> void write(const std::filesystem::path& path, const csr<V>& a
 
 template csr<float> read(const std::filesystem::path&, const read_options&);
 template csr<double> read(const std::filesystem::path&, const read_options&);
-template void write(const std::filesystem::path&, const csr<float>&);
-template void write(const std::filesystem::path&, const csr<double>&);
+template void write(const std::filesystem::path&, csr_view<float>);
+template void write(const std::filesystem::path&, csr_view<double>);
 
 }  // namespace nz

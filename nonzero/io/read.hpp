@@ -15,6 +15,12 @@ template <class V> csr<V> read(const std::filesystem::path& path, const read_opt
 bool is_npz(const std::filesystem::path& path);
 
 /// Writes a matrix by the name's ending: .mtx or .npz; `unsupported` for others.
-template <class V> void write(const std::filesystem::path& path, const csr<V>& a);
+template <class V> void write(const std::filesystem::path& path, csr_view<V> a);
+template <class V> void write(const std::filesystem::path& path, const csr<V>& a) {
+  write(path, csr_view<V>(a));
+}
+template <class V> void write(const std::filesystem::path& path, csr_view<V, std::int32_t> a) {
+  write(path, widened_csr<V>(a).view);
+}
 
 }  // namespace nz

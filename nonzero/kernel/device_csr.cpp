@@ -1,34 +1,94 @@
+#include <nonzero/core/values.hpp>
 #include <nonzero/kernel/device_csr.hpp>
 
 namespace nz {
 namespace {
 
-template <class T> vector<T> place(const std::shared_ptr<device>& on, const array<T>& values) {
-  return vector<T>(on, std::span<const T>(values));
+/// The arrays of a device_csr that owns them.
+template <class V> struct placed_arrays {
+  vector<std::int32_t> row_begin;
+  vector<offset> wide_row_begin;
+  vector<index> col;
+  vector<V> val;
+};
+
+template <class T> array<T> fetch(vector_view<const T> values) {
+  array<T> out(values.size());
+  if (values.size() == 0) return out;
+  values.where()->copy(out.data(), values.data(), values.bytes(), {});
+  values.where()->synchronize({});
+  return out;
 }
 
-template <class T> array<T> fetch(const vector<T>& values) {
-  array<T> out(values.size());
-  values.copy_to(out);
+/// `Offset` offsets as `To`, in a device's memory.
+template <class To, class Offset>
+vector<To> place_offsets(const std::shared_ptr<device>& on, std::span<const Offset> offsets) {
+  if constexpr (std::is_same_v<To, Offset>)
+    return vector<To>(on, offsets);
+  else
+    return vector<To>(on, array<To>(offsets.begin(), offsets.end()));
+}
+
+template <class V, class Offset>
+std::shared_ptr<const device_csr<V>> place(csr_view<V, Offset> a, std::shared_ptr<device> on,
+                                           bool wide_offsets) {
+  auto arrays = std::make_shared<placed_arrays<V>>();
+  if (wide_offsets || needs_wide_offsets(a.nnz()))
+    arrays->wide_row_begin = place_offsets<offset>(on, a.row_begin);
+  else
+    arrays->row_begin = place_offsets<std::int32_t>(on, a.row_begin);
+  arrays->col = vector<index>(on, a.col);
+  arrays->val = vector<V>(on, a.val);
+  auto out = std::make_shared<device_csr<V>>(device_csr<V>{.rows = a.rows,
+                                                           .cols = a.cols,
+                                                           .nnz = a.nnz(),
+                                                           .row_begin = arrays->row_begin,
+                                                           .wide_row_begin = arrays->wide_row_begin,
+                                                           .col = arrays->col,
+                                                           .val = arrays->val,
+                                                           .on = std::move(on)});
+  out->owner = std::move(arrays);
   return out;
 }
 
 }  // namespace
 
 template <class V>
-std::shared_ptr<const device_csr<V>> place_csr(const csr<V>& a, std::shared_ptr<device> on,
+std::shared_ptr<const device_csr<V>> place_csr(csr_view<V> a, std::shared_ptr<device> on, bool wide_offsets) {
+  return place(a, std::move(on), wide_offsets);
+}
+template <class V>
+std::shared_ptr<const device_csr<V>> place_csr(csr_view<V, std::int32_t> a, std::shared_ptr<device> on,
                                                bool wide_offsets) {
-  auto out = std::make_shared<device_csr<V>>();
-  out->rows = a.rows;
-  out->cols = a.cols;
-  out->nnz = a.nnz();
-  if (wide_offsets || needs_wide_offsets(a.nnz()))
-    out->wide_row_begin = place(on, a.row_begin);
+  return place(a, std::move(on), wide_offsets);
+}
+
+template <class V, class Offset>
+std::shared_ptr<const device_csr<V>> borrow_csr(csr_view<V, Offset> a, std::shared_ptr<device> on,
+                                                stream in) {
+  constexpr bool is_wide = std::is_same_v<Offset, offset>;
+  if (!on) throw device_error("borrow_csr needs the device whose memory the arrays are in");
+  if (a.rows < 0 || a.cols < 0) throw shape_error("csr: rows and columns must not be negative");
+  if (a.row_begin.size() != static_cast<std::size_t>(a.rows) + 1 || a.val.size() != a.col.size())
+    throw shape_error("csr: row_begin must be rows + 1 long, and val as long as col");
+  if (a.row_begin.data() == nullptr || (a.nnz() > 0 && (a.col.data() == nullptr || a.val.data() == nullptr)))
+    throw shape_error("csr: an array that is not empty has a null pointer");
+  if (!is_wide && needs_wide_offsets(a.nnz()))
+    throw unsupported("so many entries need 64-bit row offsets on a device");
+  on->synchronize(in);
+  device_csr<V> out{.rows = a.rows,
+                    .cols = a.cols,
+                    .nnz = a.nnz(),
+                    .row_begin = {},
+                    .wide_row_begin = {},
+                    .col = {on, a.col.data(), a.col.size()},
+                    .val = {on, a.val.data(), a.val.size()},
+                    .on = on};
+  if constexpr (is_wide)
+    out.wide_row_begin = {on, a.row_begin.data(), a.row_begin.size()};
   else
-    out->row_begin = place(on, array<std::int32_t>(a.row_begin.begin(), a.row_begin.end()));
-  out->col = place(on, a.col);
-  out->val = place(on, a.val);
-  return out;
+    out.row_begin = {on, a.row_begin.data(), a.row_begin.size()};
+  return std::make_shared<const device_csr<V>>(std::move(out));
 }
 
 template <class V> csr<V> to_host(const device_csr<V>& a) {
@@ -42,10 +102,15 @@ template <class V> csr<V> to_host(const device_csr<V>& a) {
   return out;
 }
 
-template std::shared_ptr<const device_csr<float>> place_csr(const csr<float>&, std::shared_ptr<device>, bool);
-template std::shared_ptr<const device_csr<double>> place_csr(const csr<double>&, std::shared_ptr<device>,
-                                                             bool);
-template csr<float> to_host(const device_csr<float>&);
-template csr<double> to_host(const device_csr<double>&);
+#define NONZERO_INSTANTIATE(V)                                                                            \
+  template std::shared_ptr<const device_csr<V>> place_csr(csr_view<V>, std::shared_ptr<device>, bool);    \
+  template std::shared_ptr<const device_csr<V>> place_csr(csr_view<V, std::int32_t>,                      \
+                                                          std::shared_ptr<device>, bool);                 \
+  template std::shared_ptr<const device_csr<V>> borrow_csr(csr_view<V>, std::shared_ptr<device>, stream); \
+  template std::shared_ptr<const device_csr<V>> borrow_csr(csr_view<V, std::int32_t>,                     \
+                                                           std::shared_ptr<device>, stream);              \
+  template csr<V> to_host(const device_csr<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

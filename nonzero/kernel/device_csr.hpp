@@ -8,31 +8,57 @@
 
 namespace nz {
 
-/// CSR in a device's memory: what it holds is what csr holds, but for offsets, which take 32 bits wherever
-/// they fit. Shared by those that read it, and never changed.
+/// CSR in a device's memory, held by shared_ptr and never changed: place_csr copies a matrix there,
+/// borrow_csr uses arrays that are there already. Offsets take 32 bits wherever they fit.
 template <class V> struct device_csr {
-  index rows = 0, cols = 0;        // >= 0
-  offset nnz = 0;                  // >= 0
-  vector<std::int32_t> row_begin;  // rows+1 long, unless the offsets are wide
-  vector<offset> wide_row_begin;   // rows+1 long where they are; else empty
-  vector<index> col;               // nnz long
-  vector<V> val;                   // nnz long
+  index rows = 0, cols = 0;                   // >= 0
+  offset nnz = 0;                             // >= 0
+  vector_view<const std::int32_t> row_begin;  // rows+1 long, unless the offsets are wide
+  vector_view<const offset> wide_row_begin;   // rows+1 long where they are; else empty
+  vector_view<const index> col;               // nnz long
+  vector_view<const V> val;                   // nnz long
 
   bool is_wide() const { return wide_row_begin.size() > 0; }
   footprint storage() const {
     return {row_begin.bytes() + wide_row_begin.bytes() + col.bytes() + val.bytes(), 0};
   }
-  const std::shared_ptr<device>& where() const { return val.where(); }
+  const std::shared_ptr<device>& where() const { return on; }
+  /// The arrays as kernels take them. Offset: offset if is_wide(), else std::int32_t.
+  template <class Offset> csr_view<V, Offset> view() const {
+    if constexpr (std::is_same_v<Offset, offset>)
+      return {rows, cols, nnz, wide_row_begin.data(), col.data(), val.data()};
+    else
+      return {rows, cols, nnz, row_begin.data(), col.data(), val.data()};
+  }
+
+  std::shared_ptr<device> on;
+  std::shared_ptr<const void> owner = nullptr;  // of the arrays; null where they are borrowed
 };
 
-/// Whether offsets of so many entries need 64 bits in a device's memory. The last step of a group of lanes
-/// goes up to 256 past the end, and must not leave the type either.
+/// Whether offsets of this many entries need 64 bits in a device's memory. The last step of a group of lanes
+/// reaches up to 256 past the end and must not overflow either.
 constexpr bool needs_wide_offsets(offset nnz) { return nnz > offset{0x7fffffff} - 256; }
 
-/// Copies a matrix to a device. Throws `device_error` (std::bad_alloc on the host) where it is full.
+/// Copies a matrix of the host to a device. Throws `device_error` (std::bad_alloc on the host) where it is
+/// full.
+template <class V>
+std::shared_ptr<const device_csr<V>> place_csr(csr_view<V> a, std::shared_ptr<device> on,
+                                               bool wide_offsets = false);
+template <class V>
+std::shared_ptr<const device_csr<V>> place_csr(csr_view<V, std::int32_t> a, std::shared_ptr<device> on,
+                                               bool wide_offsets = false);
 template <class V>
 std::shared_ptr<const device_csr<V>> place_csr(const csr<V>& a, std::shared_ptr<device> on,
-                                               bool wide_offsets = false);
+                                               bool wide_offsets = false) {
+  return place_csr(csr_view<V>(a), std::move(on), wide_offsets);
+}
+
+/// Uses arrays that are in the device's memory already: nothing is copied. They must stay unchanged as long
+/// as the result lives. Waits for `in`, the stream that writes them, if any. Throws `unsupported` for 32-bit
+/// offsets of a matrix that needs 64 (needs_wide_offsets), `shape_error` where a pointer is null.
+template <class V, class Offset>
+std::shared_ptr<const device_csr<V>> borrow_csr(csr_view<V, Offset> a, std::shared_ptr<device> on,
+                                                stream in = {});
 
 template <class V> csr<V> to_host(const device_csr<V>& a);
 

@@ -31,19 +31,24 @@ const std::shared_ptr<device>& device_of(const device_csr<V>& a, device_kind kin
   return a.where();
 }
 
-template const std::shared_ptr<device>& device_of(const device_csr<float>&, device_kind,
-                                                  const prepare_options&);
-template const std::shared_ptr<device>& device_of(const device_csr<double>&, device_kind,
-                                                  const prepare_options&);
+#define NONZERO_INSTANTIATE(V)                                                         \
+  template const std::shared_ptr<device>& device_of(const device_csr<V>&, device_kind, \
+                                                    const prepare_options&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
-void kernel_row::refuse_placed() const {
+void kernel_row::refuse(bool on_device) const {
+  if (on_device && runs_on == device_kind::cpu)
+    throw unsupported(
+        "the kernel '" + std::string(name) +
+        "' runs on the CPU and takes no matrix in a device's memory; prepare it from a csr of the host");
   throw unsupported("the kernel '" + std::string(name) + "' of the device '" + std::string(name_of(runs_on)) +
-                    "' takes no matrix in a device's memory; prepare it from a csr of the host");
+                    "' does not exist for these value types");
 }
 
-std::vector<kernel_row> join(std::initializer_list<std::span<const kernel_row>> parts) {
+std::vector<kernel_row> join(std::initializer_list<std::span<const kernel_row>> tables) {
   std::vector<kernel_row> all;
-  for (const auto part : parts) all.insert(all.end(), part.begin(), part.end());
+  for (const auto table : tables) all.insert(all.end(), table.begin(), table.end());
   return all;
 }
 

@@ -6,21 +6,23 @@
 #include <string_view>
 #include <vector>
 
+#include <nonzero/core/values.hpp>
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/kernel/device_csr.hpp>
+#include <nonzero/kernel/prediction.hpp>
 #include <nonzero/kernel/prepared_matrix.hpp>
 
 namespace nz {
 
 struct prepare_options {
   padding_budget budget = {};
-  /// Of the kind that the kernel runs on; none: the first of that kind.
+  /// A device of the kind that the kernel runs on; none: the first of that kind.
   std::shared_ptr<device> on = nullptr;
-  /// Keep row offsets in 64 bits on a GPU though they would fit into 32.
+  /// Keep 64-bit row offsets on a GPU although 32 bits would be enough.
   bool wide_offsets = false;
-  /// For the CPU's kernels: the instruction set, one of simd_targets(); empty: the best there is.
+  /// For CPU kernels: the instruction set, one of simd_targets(); empty: the best one.
   std::string_view simd = {};
-  /// A kernel that takes CSR as it is may use `a` itself: it must then stay as it is while the result lives.
+  /// Set by kernel_row::prepare: a kernel that uses CSR as it is may keep the view instead of a copy.
   bool may_borrow = false;
 };
 
@@ -35,62 +37,90 @@ template <class V>
 const std::shared_ptr<device>& device_of(const device_csr<V>& a, device_kind kind,
                                          const prepare_options& options);
 
-/// A row of the table of kernels (plan/kernels.hpp): what each folder of kernels offers. Name and device are
-/// unique together: a GPU kernel has a row for the card and one for the emulator.
+/// How one kernel prepares a matrix with values in A, for x, y and sums in V. Null where it cannot.
+template <class A, class V> struct prepare_functions {
+  std::unique_ptr<prepared_matrix<V>> (*host)(csr_view<A>, const prepare_options&) = nullptr;
+  /// From a matrix in the device's memory. Null for CPU kernels.
+  std::unique_ptr<prepared_matrix<V>> (*device)(const std::shared_ptr<const device_csr<A>>&,
+                                                const prepare_options&) = nullptr;
+};
+
+/// Those of a kernel for every pair of types.
+struct no_prepare_functions {};
+#define NONZERO_PREPARE(A, V) , prepare_functions<A, V>
+struct all_prepare_functions : no_prepare_functions NONZERO_FOR_EACH_STORAGE(NONZERO_PREPARE) {};
+#undef NONZERO_PREPARE
+
+/// A row of the table of kernels (plan/kernels.hpp), written in the kernel's own file. Name and device
+/// together are unique: a GPU kernel has one row for the card and one for the emulator.
 struct kernel_row {
   std::string_view name;    // <format>_<schedule>
   std::string_view format;  // a name in formats()
-  device_kind runs_on;
-  bool is_repeatable;  // bitwise the same result every time
-  bool is_peer;        // another library's, to compare with
   std::string_view summary;
-  std::unique_ptr<prepared_matrix<float>> (*prepare_float)(const csr<float>&, const prepare_options&);
-  std::unique_ptr<prepared_matrix<double>> (*prepare_double)(const csr<double>&, const prepare_options&);
-  /// Values in single precision, x, y and the sums in double; null where there is none.
-  std::unique_ptr<prepared_matrix<double>> (*prepare_mixed)(const csr<float>&,
-                                                            const prepare_options&) = nullptr;
-  /// It meets x in segments that a near cache holds: a scattered x does not hold it up.
-  bool is_gather_free = false;
-  /// Whether plans think of it. References, peers and the lectures' formats are there to be compared with.
+  device_kind runs_on = device_kind::cpu;
+  bool is_repeatable = true;  // the same bits every time
+  bool is_peer = false;       // another library's kernel, for comparison
+  /// Whether the planner considers it. References, peers and the lectures' formats are there for comparison.
   bool is_candidate = false;
-  /// The kernel for both triangles where this one has a symmetric matrix's lower one. A sample of rows is not
-  /// symmetric, so plans judge this one by what that other takes.
-  std::string_view both_triangles = {};
-  /// Whether `prepare_placed_…` makes its arrays on the device, or shares them; if not, the host does.
+  /// It reads x in blocks that a cache holds, so that scattered columns do not slow it down.
+  bool is_gather_free = false;
+  /// Whether it makes its arrays on the device, or shares them; otherwise the host converts.
   bool converts_on_device = false;
-  /// From what is in the device's memory already; null where there is none, as on the CPU.
-  std::unique_ptr<prepared_matrix<float>> (*prepare_placed_float)(
-      const std::shared_ptr<const device_csr<float>>&, const prepare_options&) = nullptr;
-  std::unique_ptr<prepared_matrix<double>> (*prepare_placed_double)(
-      const std::shared_ptr<const device_csr<double>>&, const prepare_options&) = nullptr;
+  /// Of the kernels of CSR: the one that keeps the least memory beside the matrix.
+  bool is_smallest = false;
+  /// For a kernel that stores one triangle of a symmetric matrix: the kernel for both triangles. A sample of
+  /// rows is not symmetric, so the planner predicts from that one.
+  std::string_view both_triangles = {};
+  /// What it expects of a matrix on a GPU; null: the planner does not consider it there.
+  prediction (*predict)(const device_features&) = nullptr;
+  all_prepare_functions functions = {};
 
-  /// Converts `a` for this kernel and places it. Throws `unsupported` where the format would break the
-  /// budget, `device_error` where the device is missing or full.
-  template <class V>
-  std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& options = {}) const {
-    if constexpr (sizeof(V) == sizeof(float))
-      return prepare_float(a, options);
-    else
-      return prepare_double(a, options);
+  template <class A, class V> const prepare_functions<A, V>& functions_for() const { return functions; }
+
+  /// Converts `a` for this kernel and places it on the device. V: the type of x, y and the sums, if not that
+  /// of the values. Throws `unsupported` where the format would exceed the budget or the kernel has no such
+  /// types, `device_error` where the device is missing or full. A CSR kernel of the CPU copies an owner and
+  /// borrows a view.
+  template <class V = void, class A>
+  auto prepare(const csr<A>& a, const prepare_options& options = {}) const {
+    return prepare_view<sums_of<A, V>>(csr_view<A>(a), options, false);
   }
-
-  /// The same for a matrix in the device's memory, where it stays: kernels of CSR share it and have the
-  /// offsets that it has, others make their own arrays from it. Throws `unsupported` for a kernel of the CPU.
-  template <class V>
-  std::unique_ptr<prepared_matrix<V>> prepare(const std::shared_ptr<const device_csr<V>>& a,
-                                              const prepare_options& options = {}) const {
-    if (prepare_placed_float == nullptr) refuse_placed();
-    if constexpr (sizeof(V) == sizeof(float))
-      return prepare_placed_float(a, options);
-    else
-      return prepare_placed_double(a, options);
+  template <class V = void, class A, class Offset>
+  auto prepare(csr_view<A, Offset> a, const prepare_options& options = {}) const {
+    return prepare_view<sums_of<A, V>>(a, options, true);
+  }
+  /// The same for a matrix in the device's memory, where it stays: kernels of CSR share it, others make their
+  /// own arrays from it. Throws `unsupported` for a kernel of the CPU.
+  template <class V = void, class A>
+  auto prepare(const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options = {}) const {
+    const auto function = functions_for<A, sums_of<A, V>>().device;
+    if (function == nullptr) refuse(true);
+    return function(a, options);
   }
 
  private:
-  [[noreturn]] void refuse_placed() const;
+  template <class A, class V> using sums_of = std::conditional_t<std::is_void_v<V>, A, V>;
+  template <class V, class A>
+  std::unique_ptr<prepared_matrix<V>> prepare_view(csr_view<A> a, prepare_options options,
+                                                   bool may_borrow) const {
+    const auto function = functions_for<A, V>().host;
+    if (function == nullptr) refuse(false);
+    options.may_borrow = may_borrow;
+    return function(a, options);
+  }
+  /// The host's code has 64-bit offsets: 32-bit ones are copied, and live as long as the result.
+  template <class V, class A>
+  std::unique_ptr<prepared_matrix<V>> prepare_view(csr_view<A, std::int32_t> a,
+                                                   const prepare_options& options, bool may_borrow) const {
+    auto wide = std::make_shared<const widened_csr<A>>(a);
+    auto out = prepare_view<V>(wide->view, options, may_borrow);
+    out->keep(std::move(wide));
+    return out;
+  }
+  [[noreturn]] void refuse(bool on_device) const;
 };
 
-/// The rows of several parts of the table, one part after the other.
-std::vector<kernel_row> join(std::initializer_list<std::span<const kernel_row>> parts);
+/// The rows of several tables, one after the other.
+std::vector<kernel_row> join(std::initializer_list<std::span<const kernel_row>> tables);
 
 }  // namespace nz

@@ -3,6 +3,7 @@
 
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/shapes.hpp>
+#include <nonzero/core/values.hpp>
 #include <nonzero/kernel/prepared_matrix.hpp>
 #include <nonzero/kernel/step_rows_internal.hpp>
 
@@ -58,18 +59,19 @@ void prepared_matrix<V>::multiply(V alpha, std::span<const V> x, V beta, std::sp
 }
 
 template <class V>
-void prepared_matrix<V>::multiply(V alpha, const vector<V>& x, V beta, vector<V>& y, stream in) const {
+void prepared_matrix<V>::multiply(V alpha, vector_view<const V> x, V beta, vector_view<V> y,
+                                  stream in) const {
   require_vectors_fit(rows_, cols_, x.size(), y.size());
   require_apart<V>({x.data(), x.size()}, {y.data(), y.size()});
-  const auto is_here = [&](const vector<V>& v) { return v.size() == 0 || v.where() == on_; };
+  const auto is_here = [&](const auto& v) { return v.size() == 0 || v.where() == on_; };
   if (!is_here(x) || !is_here(y))
     throw device_error("x and y must be on the device that the matrix is on: " + on_->description());
   run(alpha, x.data(), beta, y.data(), in);
 }
 
 template <class V>
-void prepared_matrix<V>::apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y,
-                               vector<double>& sums, stream in, std::size_t at) const {
+void prepared_matrix<V>::apply(vector_view<const V> x, const fused_step<V>& step, vector_view<V> y,
+                               vector_view<double> sums, stream in, std::size_t at) const {
   require_vectors_fit(rows_, cols_, x.size(), y.size());
   require_step_fits<V>({x.data(), x.size()}, step, {y.data(), y.size()},
                        sums.size() - std::min(at, sums.size()));
@@ -132,7 +134,8 @@ void prepared_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, d
   if (step.sums() > 1) sums[1] = total.second;
 }
 
-template class prepared_matrix<float>;
-template class prepared_matrix<double>;
+#define NONZERO_INSTANTIATE(V) template class prepared_matrix<V>;
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

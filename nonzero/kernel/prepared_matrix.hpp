@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/types.hpp>
@@ -28,7 +29,7 @@ template <class V> class prepared_matrix {
   /// The same with vectors on where(), in a stream. On a GPU it returns before the work is done; it allocates
   /// nothing and waits for nothing, so that it can be captured in a graph. The first multiply loads the
   /// kernel's code: do one before capturing. Matrix, x and y must outlive what is under way, and the graph.
-  void multiply(V alpha, const vector<V>& x, V beta, vector<V>& y, stream in = {}) const;
+  void multiply(V alpha, vector_view<const V> x, V beta, vector_view<V> y, stream in = {}) const;
 
   /// A fused step: y, and what else the step says, from A x in one pass; the sums in step.sums() places of
   /// `sums` from `at` on, so that many steps can leave theirs side by side. Vectors on where(), in a stream,
@@ -37,7 +38,7 @@ template <class V> class prepared_matrix {
   /// products have them. Kernels that cannot (see docs/kernels.md) find all of A x first, and make the step
   /// of it in a second pass. Throws `shape_error` if a vector does not fit or what is written overlaps what
   /// is read.
-  void apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y, vector<double>& sums,
+  void apply(vector_view<const V> x, const fused_step<V>& step, vector_view<V> y, vector_view<double> sums,
              stream in = {}, std::size_t at = 0) const;
 
   /// The same with vectors of the host, done when this returns. Throws `unsupported` where the matrix is not
@@ -60,6 +61,8 @@ template <class V> class prepared_matrix {
   const std::shared_ptr<device>& where() const { return on_; }
   index rows() const { return rows_; }
   index cols() const { return cols_; }
+  /// Keeps what the matrix borrows alive as long as it.
+  void keep(std::shared_ptr<const void> borrowed) { kept_.push_back(std::move(borrowed)); }
 
  protected:
   prepared_matrix(index rows, index cols, std::shared_ptr<device> on)
@@ -74,6 +77,7 @@ template <class V> class prepared_matrix {
 
   index rows_, cols_;
   std::shared_ptr<device> on_;
+  std::vector<std::shared_ptr<const void>> kept_;
 };
 
 }  // namespace nz

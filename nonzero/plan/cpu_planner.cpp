@@ -39,7 +39,7 @@ double seconds_since(clock::time_point start) {
   return std::chrono::duration<double>(clock::now() - start).count();
 }
 
-template <class T> array<T> copy_of(const array<T>& from) {
+template <class T> array<T> copy_in_parallel(std::span<const T> from) {
   constexpr std::int64_t grain = 1 << 18;
   array<T> out(from.size());
   parallel_ranges(static_cast<std::int64_t>(from.size()), grain, 0,
@@ -52,12 +52,14 @@ template <class T> array<T> copy_of(const array<T>& from) {
 template <class V> class cpu_planner final : public planner<V> {
  public:
   /// `owned`: where it is given, what `a` refers to.
-  cpu_planner(const csr<V>& a, std::unique_ptr<const csr<V>> owned, const plan_options& options)
+  cpu_planner(csr_view<V> a, std::unique_ptr<const csr<V>> owned, bool may_borrow,
+              const plan_options& options)
       : planner<V>({a.rows, a.cols, a.nnz(), footprint_of(a).bytes,
                     default_budget * static_cast<double>(footprint_of(a).bytes), machine_text(options.simd)},
                    options),
         a_(a),
-        owned_(std::move(owned)) {}
+        owned_(std::move(owned)),
+        may_borrow_(may_borrow) {}
 
  private:
   using planner<V>::options_;
@@ -66,7 +68,9 @@ template <class V> class cpu_planner final : public planner<V> {
   plan<V> keep_csr(std::string reason) override;
   std::string find_too_small() const override;
   std::unique_ptr<prepared_matrix<V>> prepare(std::string_view kernel) override {
-    return find_kernel(kernel, device_kind::cpu).prepare(a_, {.simd = options_.simd});
+    const kernel_row& row = find_kernel(kernel, device_kind::cpu);
+    if (may_borrow_ || row.format != "csr") return row.prepare(a_, {.simd = options_.simd});
+    return row.prepare(copy_of(a_), {.simd = options_.simd});
   }
   std::string find_choice_key() const override;
   std::optional<plan<V>> make_remembered(const remembered_choice& choice, const std::string& reason) override;
@@ -78,8 +82,9 @@ template <class V> class cpu_planner final : public planner<V> {
   /// What make_reordered keeps beside the matrix.
   double order_bytes() const { return static_cast<double>(a_.rows) * (sizeof(index) + 2 * sizeof(V)); }
 
-  const csr<V>& a_;
+  csr_view<V> a_;
   std::unique_ptr<const csr<V>> owned_;
+  bool may_borrow_;
 };
 
 template <class V> std::string cpu_planner<V>::find_too_small() const {
@@ -98,11 +103,11 @@ template <class V> plan<V> cpu_planner<V>::keep_csr(std::string reason) {
   report_.kernel = fallback_kernel;
   report_.reason = std::move(reason);
   std::unique_ptr<const csr<V>> kept = std::move(owned_);
-  if (!kept && !options_.may_borrow)
-    kept = std::make_unique<csr<V>>(
-        csr<V>{a_.rows, a_.cols, copy_of(a_.row_begin), copy_of(a_.col), copy_of(a_.val)});
+  if (!kept && !may_borrow_)
+    kept = std::make_unique<csr<V>>(csr<V>{a_.rows, a_.cols, copy_in_parallel(a_.row_begin),
+                                           copy_in_parallel(a_.col), copy_in_parallel(a_.val)});
   auto ready = find_kernel(fallback_kernel, device_kind::cpu)
-                   .prepare(kept ? *kept : a_, {.simd = options_.simd, .may_borrow = true});
+                   .prepare(kept ? csr_view<V>(*kept) : a_, {.simd = options_.simd});
   return this->finish(std::move(kept), std::move(ready));
 }
 
@@ -150,8 +155,7 @@ template <class V>
 std::unique_ptr<prepared_matrix<V>> cpu_planner<V>::prepare_reordered(
     std::string_view kernel, std::span<const index> order, std::unique_ptr<const csr<V>>& kept) const {
   const bool borrows = kernel == fallback_kernel;
-  auto inner =
-      find_kernel(kernel, device_kind::cpu).prepare(*kept, {.simd = options_.simd, .may_borrow = borrows});
+  auto inner = find_kernel(kernel, device_kind::cpu).prepare(csr_view<V>(*kept), {.simd = options_.simd});
   if (!borrows) kept.reset();
   return make_reordered(std::move(inner), order);
 }
@@ -166,9 +170,9 @@ template <class V> std::optional<plan<V>> cpu_planner<V>::make_reordered_plan(co
     tuner_options inner_terms = this->terms();
     inner_terms.memory_budget -= order_bytes();
     cpu_tuner<V> held(*kept, inner_terms, options_.simd);
-    const auto csr = make_reordered(find_kernel(fallback_kernel, device_kind::cpu)
-                                        .prepare(*kept, {.simd = options_.simd, .may_borrow = true}),
-                                    std::span<const index>(order));
+    const auto csr = make_reordered(
+        find_kernel(fallback_kernel, device_kind::cpu).prepare(csr_view<V>(*kept), {.simd = options_.simd}),
+        std::span<const index>(order));
     const double csr_seconds = held.time(*csr), moving = std::max(0.0, csr_seconds - held.base_seconds());
     if (csr_seconds > (1 - least_reorder_gain) * as_it_is.base_seconds()) return std::nullopt;
     auto outcome = held.run();
@@ -212,12 +216,14 @@ template <class V> plan<V> cpu_planner<V>::make_measured() {
 }  // namespace
 
 template <class V>
-plan<V> make_cpu_plan(const csr<V>& a, std::unique_ptr<const csr<V>> owned, const plan_options& options) {
-  return cpu_planner<V>(a, std::move(owned), options).make();
+plan<V> make_cpu_plan(csr_view<V> a, std::unique_ptr<const csr<V>> owned, bool may_borrow,
+                      const plan_options& options) {
+  return cpu_planner<V>(a, std::move(owned), may_borrow, options).make();
 }
 
-template plan<float> make_cpu_plan(const csr<float>&, std::unique_ptr<const csr<float>>, const plan_options&);
-template plan<double> make_cpu_plan(const csr<double>&, std::unique_ptr<const csr<double>>,
-                                    const plan_options&);
+#define NONZERO_INSTANTIATE(V) \
+  template plan<V> make_cpu_plan(csr_view<V>, std::unique_ptr<const csr<V>>, bool, const plan_options&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

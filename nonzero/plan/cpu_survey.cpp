@@ -20,7 +20,7 @@ struct row_range {
 
 /// Where a window of about so many entries lies that begins at or just before `row`, at multiples of a power
 /// of two of rows: as large a one as does not make the window much longer.
-template <class V> row_range place_window(const csr<V>& a, index row, offset entries) {
+template <class V> row_range place_window(csr_view<V> a, index row, offset entries) {
   constexpr index most_alignment = 1024, most_rows = 16 * most_alignment;
   for (index alignment = most_alignment;; alignment /= 2) {
     const index begin = row / alignment * alignment;
@@ -34,7 +34,7 @@ template <class V> row_range place_window(const csr<V>& a, index row, offset ent
 }
 
 /// At even distances among the entries, not among the rows, as entries are what takes time.
-template <class V> std::vector<row_range> place_windows(const csr<V>& a, offset entries) {
+template <class V> std::vector<row_range> place_windows(csr_view<V> a, offset entries) {
   constexpr offset least_window = 12 * 1024, most_windows = 8;
   const offset windows = std::clamp<offset>(entries / least_window, 1, most_windows);
   std::vector<row_range> out;
@@ -73,11 +73,11 @@ template <class T> std::uint64_t sum_of(const T* values, offset begin, offset en
 
 }  // namespace
 
-template <class V> bool is_for_one_thread(const csr<V>& a) {
+template <class V> bool is_for_one_thread(csr_view<V> a) {
   return a.nnz() + cpu::chunk_size{}.row_cost * a.rows < cpu::least_parallel_cost;
 }
 
-template <class V> offset find_longest_row(const csr<V>& a) {
+template <class V> offset find_longest_row(csr_view<V> a) {
   constexpr std::int64_t rows_per_task = 1 << 16;
   const std::int64_t tasks = (a.rows + rows_per_task - 1) / rows_per_task;
   std::vector<offset> longest(static_cast<std::size_t>(tasks));
@@ -91,8 +91,8 @@ template <class V> offset find_longest_row(const csr<V>& a) {
   return longest.empty() ? 0 : *std::max_element(longest.begin(), longest.end());
 }
 
-template <class V> csr<V> sample_windows(const csr<V>& a, offset entries) {
-  if (a.nnz() <= entries + entries / 2) return a;
+template <class V> csr<V> sample_windows(csr_view<V> a, offset entries) {
+  if (a.nnz() <= entries + entries / 2) return copy_of(a);
   const std::vector<row_range> windows = place_windows(a, entries);
   const offset longest = entries / 4;  // of a row
   csr<V> out;
@@ -110,7 +110,7 @@ template <class V> csr<V> sample_windows(const csr<V>& a, offset entries) {
   return out;
 }
 
-template <class V> double read_speed(const csr<V>& a) {
+template <class V> double read_speed(csr_view<V> a) {
   using clock = std::chrono::steady_clock;
   constexpr offset most_bytes = offset{256} << 20;
   const offset entries = std::min<offset>(a.nnz(), most_bytes / offset{sizeof(V) + sizeof(index)});
@@ -131,13 +131,13 @@ template <class V> double read_speed(const csr<V>& a) {
   return static_cast<double>(entries) * (sizeof(V) + sizeof(index)) / std::max(shortest, 1e-9);
 }
 
-template bool is_for_one_thread(const csr<float>&);
-template bool is_for_one_thread(const csr<double>&);
-template offset find_longest_row(const csr<float>&);
-template offset find_longest_row(const csr<double>&);
-template csr<float> sample_windows(const csr<float>&, offset);
-template csr<double> sample_windows(const csr<double>&, offset);
-template double read_speed(const csr<float>&);
-template double read_speed(const csr<double>&);
+template bool is_for_one_thread(csr_view<float>);
+template bool is_for_one_thread(csr_view<double>);
+template offset find_longest_row(csr_view<float>);
+template offset find_longest_row(csr_view<double>);
+template csr<float> sample_windows(csr_view<float>, offset);
+template csr<double> sample_windows(csr_view<double>, offset);
+template double read_speed(csr_view<float>);
+template double read_speed(csr_view<double>);
 
 }  // namespace nz

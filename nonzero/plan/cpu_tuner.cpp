@@ -52,7 +52,7 @@ template <class V> array<V> filled(index size) {
 }
 
 /// Large enough that what a kernel sets up once does not count, small enough to stay in a core's own caches.
-template <class V> csr<V> make_sample(const csr<V>& a) {
+template <class V> csr<V> make_sample(csr_view<V> a) {
   constexpr offset least = 12 * 1024, most = 96 * 1024, part = 64;
   return sample_windows(a, std::clamp(a.nnz() / part, least, most));
 }
@@ -60,13 +60,13 @@ template <class V> csr<V> make_sample(const csr<V>& a) {
 }  // namespace
 
 template <class V>
-cpu_tuner<V>::cpu_tuner(const csr<V>& a, const tuner_options& terms, std::string_view simd)
+cpu_tuner<V>::cpu_tuner(csr_view<V> a, const tuner_options& terms, std::string_view simd)
     : tuner<V>(terms, static_cast<double>(footprint_of(a).bytes)),
       a_(a),
       simd_(simd),
       x_(filled<V>(a.cols)),
       y_(filled<V>(a.rows)),
-      csr_(find_kernel(fallback_kernel, device_kind::cpu).prepare(a, {.simd = simd, .may_borrow = true})),
+      csr_(find_kernel(fallback_kernel, device_kind::cpu).prepare(a, {.simd = simd})),
       sample_(make_sample(a)),
       scale_(csr_bytes_ / static_cast<double>(footprint_of(sample_).bytes)) {
   const double csr_seconds = time_base();
@@ -119,7 +119,7 @@ typename cpu_tuner<V>::forecast cpu_tuner<V>::predict_whole(const kernel_row& ke
   const int threads = is_for_one_thread(a_) ? 1 : thread_count(0);
   const one_thread alone;
   const auto start = clock::now();
-  const auto ready = kernel.prepare(sample_, {.budget = this->budget(), .simd = simd_, .may_borrow = true});
+  const auto ready = kernel.prepare(csr_view<V>(sample_), {.budget = this->budget(), .simd = simd_});
   forecast out;
   out.conversion = seconds_since(start) * scale_ / threads;
   out.bytes = static_cast<double>(ready->storage().bytes) * scale_;

@@ -15,7 +15,7 @@ constexpr std::string_view fallback_kernel = "csr_balanced";
 template <class V> class cpu_tuner final : public tuner<V> {
  public:
   /// Times csr_balanced, which borrows `a`. `simd` is as in plan_options.
-  cpu_tuner(const csr<V>& a, const tuner_options& terms, std::string_view simd);
+  cpu_tuner(csr_view<V> a, const tuner_options& terms, std::string_view simd);
 
   double bytes_per_second() const { return bytes_per_second_; }
   double waiting_seconds() const { return waiting_seconds_; }
@@ -39,7 +39,7 @@ template <class V> class cpu_tuner final : public tuner<V> {
   std::unique_ptr<prepared_matrix<V>> convert_for(std::string_view kernel) override;
   double time_base() override { return time_multiply(*csr_, y_.size()); }
 
-  const csr<V>& a_;
+  csr_view<V> a_;
   std::string_view simd_;
   array<V> x_;
   mutable array<V> y_;

@@ -63,7 +63,8 @@ template <class V> device_features device_planner<V>::find_row_facts() {
 
 /// A conversion saves no more than reading all of CSR takes.
 template <class V> std::string device_planner<V>::find_too_small() const {
-  if (report_.csr_bytes < fewest_bytes) return "less than 1 MiB: no conversion could pay";
+  if (static_cast<double>(report_.csr_bytes) < device_features::small_bytes)
+    return "less than 1 MiB: no conversion could pay";
   const double reading = static_cast<double>(report_.csr_bytes) / copy_speed(a_->where());
   if (reading * static_cast<double>(options_.expected_multiplies) > conversion_seconds / paying_share)
     return {};
@@ -71,12 +72,13 @@ template <class V> std::string device_planner<V>::find_too_small() const {
 }
 
 template <class V> plan<V> device_planner<V>::keep_csr(std::string reason) {
-  const std::string_view kernel = pick_csr_kernel(find_row_facts());
-  auto ready = prepare(kernel);
-  if (this->accept(kernel, *ready, reason)) return this->finish(nullptr, std::move(ready));
-  ready = prepare(smallest_csr_kernel);
-  if (this->accept(smallest_csr_kernel, *ready, reason)) return this->finish(nullptr, std::move(ready));
-  throw unsupported(fmt::format("{} takes {}: more than the memory budget", smallest_csr_kernel,
+  const kernel_row& preferred = preferred_csr_kernel(report_.kind, find_row_facts());
+  auto ready = prepare(preferred.name);
+  if (this->accept(preferred.name, *ready, reason)) return this->finish(nullptr, std::move(ready));
+  const kernel_row& smallest = smallest_csr_kernel(report_.kind);
+  ready = prepare(smallest.name);
+  if (this->accept(smallest.name, *ready, reason)) return this->finish(nullptr, std::move(ready));
+  throw unsupported(fmt::format("{} takes {}: more than the memory budget", smallest.name,
                                 format_bytes(ready->storage().bytes)));
 }
 

@@ -28,20 +28,21 @@ template <class V> vector<V> filled(const std::shared_ptr<device>& on, index siz
 }  // namespace
 
 template <class V>
-device_tuner<V>::device_tuner(std::shared_ptr<const device_csr<V>> a, const device_features& facts,
+device_tuner<V>::device_tuner(std::shared_ptr<const device_csr<V>> a, const device_features& features,
                               const device_surveys<V>& surveys, const tuner_options& terms)
-    : tuner<V>(terms, facts.csr_bytes),
+    : tuner<V>(terms, features.csr_bytes),
       a_(std::move(a)),
-      facts_(facts),
+      features_(features),
       surveys_(surveys),
-      x_(filled<V>(a_->where(), facts.cols)),
-      y_(a_->where(), static_cast<std::size_t>(facts.rows)),
-      sums_(a_->where(), 1),
-      bytes_per_second_(copy_speed(a_->where())) {
+      x_(filled<V>(a_->where(), features.cols)),
+      y_(a_->where(), static_cast<std::size_t>(features.rows)),
+      sums_(a_->where(), 1) {
+  features_.bytes_per_second = copy_speed(a_->where());
   choose_base();
-  const double moved = facts_.csr_bytes + facts_.vector_bytes();
-  bytes_per_second_ = std::max(bytes_per_second_, moved / this->base_seconds());  // out of its cache
-  waiting_seconds_ = std::max(0.0, this->base_seconds() - launch_seconds - moved / bytes_per_second_);
+  const double moved = features_.csr_bytes + features_.vector_bytes();
+  double& speed = features_.bytes_per_second;
+  speed = std::max(speed, moved / this->base_seconds());  // a cache may be faster
+  waiting_seconds_ = std::max(0.0, this->base_seconds() - launch_seconds - moved / speed);
 }
 
 /// A few calls, twice where they are short, the shortest of which counts, after one to warm up: enough of
@@ -73,7 +74,7 @@ template <class V> void device_tuner<V>::choose_base() {
     if (kernel.runs_on != a_->where()->kind() || !kernel.is_candidate || kernel.format != "csr") continue;
     plan_candidate& out = other_csr_.emplace_back();
     out.kernel = kernel.name;
-    out.verdict = rule_out_csr_kernel(kernel.name, facts_, bytes_per_second_);
+    out.verdict = kernel.predict(features_).verdict;
     if (!out.verdict.empty()) continue;
     auto ready = kernel.prepare(a_);
     const auto takes = static_cast<double>(ready->storage().bytes);
@@ -88,10 +89,11 @@ template <class V> void device_tuner<V>::choose_base() {
     bytes = takes;
   }
   if (bytes > terms_.memory_budget) {
-    auto ready = find_kernel(smallest_csr_kernel, a_->where()->kind()).prepare(a_);
+    const kernel_row& smallest = smallest_csr_kernel(a_->where()->kind());
+    auto ready = smallest.prepare(a_);
     const auto takes = static_cast<double>(ready->storage().bytes);
     if (takes < bytes) {
-      chosen = smallest_csr_kernel;
+      chosen = smallest.name;
       base_ = std::move(ready);
       seconds = time(*base_);
       bytes = takes;
@@ -109,19 +111,24 @@ template <class V> void device_tuner<V>::choose_base() {
 template <class V> void device_tuner<V>::predict(const kernel_row& kernel) {
   plan_candidate& out = this->add_candidate(kernel);
   if (!out.verdict.empty()) return;
-  const auto seen = predict_on_device(kernel.name, facts_);
-  out.verdict = seen ? seen->verdict : "there is no model of what it takes";
+  if (kernel.predict == nullptr) {
+    out.verdict = "it has no prediction";
+    return;
+  }
+  const prediction seen = kernel.predict(features_);
+  out.verdict = seen.verdict;
   if (!out.verdict.empty()) return;
   const double waiting = kernel.is_gather_free ? 0 : waiting_seconds_;
-  out.predicted_bytes = static_cast<std::uint64_t>(seen->bytes);
-  out.predicted_seconds = predict_seconds(*seen, facts_, bytes_per_second_, waiting);
-  out.predicted_conversion = predict_conversion(kernel, *seen, facts_, bytes_per_second_);
-  if (seen->bytes > terms_.memory_budget) out.verdict = "would not fit the memory budget";
+  out.predicted_bytes = static_cast<std::uint64_t>(seen.bytes);
+  out.predicted_seconds = predict_seconds(seen, features_, waiting);
+  out.predicted_conversion = predict_conversion(kernel, seen, features_);
+  if (seen.bytes > terms_.memory_budget) out.verdict = "would not fit the memory budget";
 }
 
 template <class V> void device_tuner<V>::predict_all() {
   // Which columns are used most matters where reading x is what takes the time.
-  if (waiting_seconds_ > much_waiting * this->base_seconds()) facts_.hub_share = surveys_.hub_share(*a_);
+  if (waiting_seconds_ > much_waiting * this->base_seconds())
+    features_.hub_fraction = surveys_.hub_fraction(*a_);
   for (plan_candidate& c : other_csr_) this->candidates_.push_back(std::move(c));
   for (const kernel_row& kernel : kernels())
     if (kernel.runs_on == a_->where()->kind() && kernel.is_candidate && kernel.format != "csr")

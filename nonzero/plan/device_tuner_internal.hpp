@@ -13,10 +13,10 @@ namespace nz {
 template <class V> class device_tuner final : public tuner<V> {
  public:
   /// Times the kernels of CSR.
-  device_tuner(std::shared_ptr<const device_csr<V>> a, const device_features& facts,
+  device_tuner(std::shared_ptr<const device_csr<V>> a, const device_features& features,
                const device_surveys<V>& surveys, const tuner_options& terms);
 
-  double bytes_per_second() const { return bytes_per_second_; }
+  double bytes_per_second() const { return features_.bytes_per_second; }
   double waiting_seconds() const { return waiting_seconds_; }
   /// The base, made ready.
   std::unique_ptr<prepared_matrix<V>> take_base() { return std::move(base_); }
@@ -32,13 +32,13 @@ template <class V> class device_tuner final : public tuner<V> {
   double time_base() override { return time(*base_); }
 
   std::shared_ptr<const device_csr<V>> a_;
-  device_features facts_;
+  device_features features_;
   device_surveys<V> surveys_;
   vector<V> x_, y_;
   vector<double> sums_;
   std::unique_ptr<prepared_matrix<V>> base_;
   std::vector<plan_candidate> other_csr_;  // kernels of CSR that are not the base
-  double bytes_per_second_ = 0, waiting_seconds_ = 0;
+  double waiting_seconds_ = 0;
 };
 
 }  // namespace nz

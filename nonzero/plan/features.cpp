@@ -17,7 +17,7 @@ double find_median(std::vector<offset>& lengths) {
   return (static_cast<double>(*std::max_element(lengths.begin(), middle)) + upper) / 2;
 }
 
-template <class V> row_length_features find_row_lengths(const csr<V>& a) {
+template <class V> row_length_features find_row_lengths(csr_view<V> a) {
   row_length_features out;
   if (a.rows == 0) return out;
   std::vector<offset> lengths(a.rows);
@@ -41,7 +41,7 @@ template <class V> row_length_features find_row_lengths(const csr<V>& a) {
 }
 
 /// Bandwidth, diagonal and zeros, in one pass over the entries.
-template <class V> void look_at_entries(const csr<V>& a, matrix_features& out) {
+template <class V> void look_at_entries(csr_view<V> a, matrix_features& out) {
   for (index i = 0; i < a.rows; ++i) {
     bool on_diagonal = false;
     for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
@@ -55,7 +55,7 @@ template <class V> void look_at_entries(const csr<V>& a, matrix_features& out) {
   }
 }
 
-template <class V> bool rows_are_sorted(const csr<V>& a) {
+template <class V> bool rows_are_sorted(csr_view<V> a) {
   for (index i = 0; i < a.rows; ++i)
     if (!std::is_sorted(a.col.begin() + a.row_begin[i], a.col.begin() + a.row_begin[i + 1])) return false;
   return true;
@@ -64,8 +64,9 @@ template <class V> bool rows_are_sorted(const csr<V>& a) {
 template <class V> bool are_same(V a, V b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 /// `a` and its transpose `t`, both with sorted rows.
-template <class V> void compare(const csr<V>& a, const csr<V>& t, matrix_features& out) {
-  out.has_symmetric_pattern = a.row_begin == t.row_begin && a.col == t.col;
+template <class V> void compare(csr_view<V> a, csr_view<V> t, matrix_features& out) {
+  out.has_symmetric_pattern =
+      std::ranges::equal(a.row_begin, t.row_begin) && std::ranges::equal(a.col, t.col);
   if (!out.has_symmetric_pattern) return;
   out.is_symmetric = out.is_skew_symmetric = true;
   for (std::size_t k = 0; k < a.val.size() && (out.is_symmetric || out.is_skew_symmetric); ++k) {
@@ -75,20 +76,20 @@ template <class V> void compare(const csr<V>& a, const csr<V>& t, matrix_feature
 }
 
 template <class V>
-void look_for_symmetry(const csr<V>& a, const std::vector<offset>& col_lengths, matrix_features& out) {
+void look_for_symmetry(csr_view<V> a, const std::vector<offset>& col_lengths, matrix_features& out) {
   if (a.rows != a.cols) return;
   for (index i = 0; i < a.rows; ++i)
     if (a.row_length(i) != col_lengths[i]) return;
   const csr<V> t = transpose(a);
   if (rows_are_sorted(a))
-    compare(a, t, out);
+    compare<V>(a, t, out);
   else
-    compare(transpose(t), t, out);
+    compare<V>(transpose(t), t, out);
 }
 
 }  // namespace
 
-template <class V> matrix_features find_features(const csr<V>& a) {
+template <class V> matrix_features find_features(csr_view<V> a) {
   matrix_features out;
   out.rows = a.rows;
   out.cols = a.cols;
@@ -102,7 +103,7 @@ template <class V> matrix_features find_features(const csr<V>& a) {
   return out;
 }
 
-template matrix_features find_features(const csr<float>&);
-template matrix_features find_features(const csr<double>&);
+template matrix_features find_features(csr_view<float>);
+template matrix_features find_features(csr_view<double>);
 
 }  // namespace nz

@@ -35,6 +35,7 @@ struct matrix_features {
 
 /// Takes the memory of a second matrix (its transpose) where rows and columns are equally long, and little
 /// where they are not. A column that a row repeats counts as many entries.
-template <class V> matrix_features find_features(const csr<V>& a);
+template <class V> matrix_features find_features(csr_view<V> a);
+template <class V> matrix_features find_features(const csr<V>& a) { return find_features(csr_view<V>(a)); }
 
 }  // namespace nz

@@ -26,24 +26,22 @@ template <class V, class Format> class serial final : public prepared_matrix<V> 
 
 /// Turns a conversion, called with a CSR matrix and a budget, into a table's prepare function.
 template <class V, auto Convert>
-std::unique_ptr<prepared_matrix<V>> prepare_serial(const csr<V>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare_serial(csr_view<V> a, const prepare_options& options) {
   device_for(device_kind::cpu, options, cpu_device);  // refuses another
   auto converted = Convert(a, options.budget);
   return std::make_unique<serial<V, decltype(converted)>>(a.rows, a.cols, std::move(converted));
 }
 
-template <auto Convert> constexpr kernel_row serial_row(std::string_view name, std::string_view format) {
-  return {name,
-          format,
-          device_kind::cpu,
-          true,
-          false,
-          "one thread, one row after the other: the reference",
-          prepare_serial<float, Convert>,
-          prepare_serial<double, Convert>};
+template <auto Convert> kernel_row serial_row(std::string_view name, std::string_view format) {
+  kernel_row out{.name = name, .format = format, .summary = "one thread, row by row: the reference"};
+#define NONZERO_PREPARE(V) \
+  static_cast<prepare_functions<V, V>&>(out.functions).host = prepare_serial<V, Convert>;
+  NONZERO_FOR_EACH_VALUE(NONZERO_PREPARE)
+#undef NONZERO_PREPARE
+  return out;
 }
 
-constexpr auto as_csr = [](const auto& a, padding_budget) { return a; };
+constexpr auto as_csr = [](const auto& a, padding_budget) { return copy_of(a); };
 constexpr auto as_coo = [](const auto& a, padding_budget) { return to_coo(a); };
 constexpr auto as_ell = [](const auto& a, padding_budget budget) { return to_ell(a, budget); };
 constexpr auto as_hyb = [](const auto& a, padding_budget budget) { return to_hyb(a, -1, budget); };
@@ -59,7 +57,7 @@ constexpr auto as_warp_packed = [](const auto& a, padding_budget budget) {
 };
 constexpr auto as_packed = [](const auto& a, padding_budget) { return to_packed(a); };
 
-constexpr kernel_row serial_rows[] = {
+const kernel_row serial_rows[] = {
     serial_row<as_csr>("csr_serial", "csr"),
     serial_row<as_coo>("coo_serial", "coo"),
     serial_row<as_ell>("ell_serial", "ell"),
@@ -76,8 +74,8 @@ constexpr kernel_row serial_rows[] = {
 };
 
 template <auto Footprint> constexpr format_row row(std::string_view name, std::string_view summary) {
-  return {name, summary, [](const csr<float>& a) { return Footprint(a); },
-          [](const csr<double>& a) { return Footprint(a); }};
+  return {name, summary, [](csr_view<float> a) { return Footprint(a); },
+          [](csr_view<double> a) { return Footprint(a); }};
 }
 
 constexpr format_row format_table[] = {

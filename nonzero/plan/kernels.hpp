@@ -11,15 +11,16 @@ namespace nz {
 struct format_row {
   std::string_view name, summary;
   /// What a matrix would take, found without converting it.
-  footprint (*footprint_float)(const csr<float>&);
-  footprint (*footprint_double)(const csr<double>&);
+  footprint (*footprint_float)(csr_view<float>);
+  footprint (*footprint_double)(csr_view<double>);
 
-  template <class V> footprint footprint_of(const csr<V>& a) const {
+  template <class V> footprint footprint_of(csr_view<V> a) const {
     if constexpr (sizeof(V) == sizeof(float))
       return footprint_float(a);
     else
       return footprint_double(a);
   }
+  template <class V> footprint footprint_of(const csr<V>& a) const { return footprint_of(csr_view<V>(a)); }
 };
 
 std::span<const format_row> formats();

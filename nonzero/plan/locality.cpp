@@ -41,7 +41,7 @@ class small_set {
 };
 
 /// The row that entry k is in.
-template <class V> index row_of(const csr<V>& a, offset k) {
+template <class V> index row_of(csr_view<V> a, offset k) {
   return static_cast<index>(std::upper_bound(a.row_begin.begin(), a.row_begin.end(), k) -
                             a.row_begin.begin() - 1);
 }
@@ -52,8 +52,7 @@ struct counts {
 };
 
 /// The window that begins at entry `first`, in `row`.
-template <class V>
-void look_at_window(const csr<V>& a, offset first, index row, small_set& seen, counts& out) {
+template <class V> void look_at_window(csr_view<V> a, offset first, index row, small_set& seen, counts& out) {
   const offset last = std::min(first + window, a.nnz());
   const double slope = static_cast<double>(a.cols) / a.rows;
   seen.clear();
@@ -67,7 +66,7 @@ void look_at_window(const csr<V>& a, offset first, index row, small_set& seen, c
 
 /// The rows around `start`, breadth first.
 template <class V>
-void walk_from(const csr<V>& a, index start, small_set& seen, array<index>& queue, counts& out) {
+void walk_from(csr_view<V> a, index start, small_set& seen, array<index>& queue, counts& out) {
   seen.clear();
   queue.assign(1, start);
   offset left = window;
@@ -88,7 +87,7 @@ void walk_from(const csr<V>& a, index start, small_set& seen, array<index>& queu
 
 }  // namespace
 
-template <class V> locality find_locality(const csr<V>& a) {
+template <class V> locality find_locality(csr_view<V> a) {
   const offset entries = a.nnz();
   if (entries == 0) return {};
   const offset windows = std::clamp<offset>(entries / (least_share * window), 1, most_windows);
@@ -112,7 +111,7 @@ template <class V> locality find_locality(const csr<V>& a) {
                     : 1.0};
 }
 
-template locality find_locality(const csr<float>&);
-template locality find_locality(const csr<double>&);
+template locality find_locality(csr_view<float>);
+template locality find_locality(csr_view<double>);
 
 }  // namespace nz

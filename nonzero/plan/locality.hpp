@@ -24,6 +24,7 @@ struct locality {
 
 /// Takes about as long as a multiply of those entries with scattered columns: a millisecond or so at the
 /// most.
-template <class V> locality find_locality(const csr<V>& a);
+template <class V> locality find_locality(csr_view<V> a);
+template <class V> locality find_locality(const csr<V>& a) { return find_locality(csr_view<V>(a)); }
 
 }  // namespace nz

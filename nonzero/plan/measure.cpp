@@ -247,14 +247,14 @@ std::optional<double> read_ceiling(const std::shared_ptr<device>& on, const meas
   return static_cast<double>(memory.words.bytes()) / best;
 }
 
-template <class V> std::uint64_t compulsory_bytes(const csr<V>& a) {
+template <class V> std::uint64_t compulsory_bytes(csr_view<V> a) {
   const auto entries = static_cast<std::uint64_t>(a.nnz());
   const auto rows = static_cast<std::uint64_t>(a.rows), cols = static_cast<std::uint64_t>(a.cols);
   const std::uint64_t offset_size = a.nnz() <= std::numeric_limits<std::int32_t>::max() ? 4 : 8;
   return entries * (sizeof(V) + sizeof(index)) + (rows + 1) * offset_size + (rows + cols) * sizeof(V);
 }
 
-template std::uint64_t compulsory_bytes(const csr<float>&);
-template std::uint64_t compulsory_bytes(const csr<double>&);
+template std::uint64_t compulsory_bytes(csr_view<float>);
+template std::uint64_t compulsory_bytes(csr_view<double>);
 
 }  // namespace nz

@@ -66,6 +66,9 @@ std::optional<double> read_ceiling(const std::shared_ptr<device>& on,
 
 /// What y = A x moves at the least: a value and a 4-byte column per entry, the row offsets (4 bytes each
 /// while they fit), x and y once.
-template <class V> std::uint64_t compulsory_bytes(const csr<V>& a);
+template <class V> std::uint64_t compulsory_bytes(csr_view<V> a);
+template <class V> std::uint64_t compulsory_bytes(const csr<V>& a) {
+  return compulsory_bytes(csr_view<V>(a));
+}
 
 }  // namespace nz

@@ -12,7 +12,7 @@ namespace {
 constexpr index grain = 1 << 13;  // rows that are worth a thread
 
 /// Row lengths of the result, added up.
-template <class V> array<offset> begin_rows(const csr<V>& a, std::span<const index> order) {
+template <class V> array<offset> begin_rows(csr_view<V> a, std::span<const index> order) {
   array<offset> begin(order.size() + 1);
   parallel_ranges(a.rows, grain, 0, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) begin[i + 1] = a.row_length(order[i]);
@@ -67,7 +67,7 @@ template <class V> class row_sorter {
 /// Old rows are all over the matrix: fetches what will soon be copied for row i of the new one.
 // Always inlined: GCC 12 takes a function that only fetches for one without effect, and drops the call.
 template <class V>
-[[gnu::always_inline]] inline void prefetch_ahead(const csr<V>& a, std::span<const index> order,
+[[gnu::always_inline]] inline void prefetch_ahead(csr_view<V> a, std::span<const index> order,
                                                   const array<index>& position, std::int64_t i) {
   constexpr std::int64_t next = 4, soon = 12, later = 24;
   const auto last = static_cast<std::int64_t>(order.size()) - 1;
@@ -96,7 +96,7 @@ array<index> invert_order(std::span<const index> order) {
   return position;
 }
 
-template <class V> csr<V> permute_symmetric(const csr<V>& a, std::span<const index> order) {
+template <class V> csr<V> permute_symmetric(csr_view<V> a, std::span<const index> order) {
   if (a.rows != a.cols || order.size() != static_cast<std::size_t>(a.rows))
     throw shape_error(
         fmt::format("an order of {} rows does not fit a matrix of {} x {}", order.size(), a.rows, a.cols));
@@ -114,7 +114,7 @@ template <class V> csr<V> permute_symmetric(const csr<V>& a, std::span<const ind
   return out;
 }
 
-template csr<float> permute_symmetric(const csr<float>&, std::span<const index>);
-template csr<double> permute_symmetric(const csr<double>&, std::span<const index>);
+template csr<float> permute_symmetric(csr_view<float>, std::span<const index>);
+template csr<double> permute_symmetric(csr_view<double>, std::span<const index>);
 
 }  // namespace nz

@@ -1,23 +1,36 @@
+#include <nonzero/core/values.hpp>
 #include <nonzero/plan/planner_internal.hpp>
 
 namespace nz {
-
 namespace {
 
 bool is_for_cpu(const plan_options& options) { return !options.on || options.on->kind() == device_kind::cpu; }
 
 }  // namespace
 
+template <class V> plan<V> make_plan(csr_view<V> a, const plan_options& options) {
+  if (!is_for_cpu(options)) return make_device_plan<V>(place_csr(a, options.on), options);
+  return make_cpu_plan<V>(a, nullptr, true, options);
+}
+
+template <class V> plan<V> make_plan(csr_view<V, std::int32_t> a, const plan_options& options) {
+  if (!is_for_cpu(options)) return make_device_plan<V>(place_csr(a, options.on), options);
+  auto wide = std::make_shared<const widened_csr<V>>(a);
+  plan<V> out = make_plan(wide->view, options);
+  out.keep(std::move(wide));
+  return out;
+}
+
 template <class V> plan<V> make_plan(const csr<V>& a, const plan_options& options) {
   if (!is_for_cpu(options)) return make_device_plan<V>(place_csr(a, options.on), options);
-  return make_cpu_plan<V>(a, nullptr, options);
+  return make_cpu_plan<V>(a, nullptr, false, options);
 }
 
 template <class V> plan<V> make_plan(csr<V>&& a, const plan_options& options) {
   if (!is_for_cpu(options)) return make_device_plan<V>(place_csr(a, options.on), options);
   auto owned = std::make_unique<const csr<V>>(std::move(a));
-  const csr<V>& kept = *owned;
-  return make_cpu_plan<V>(kept, std::move(owned), options);
+  const csr_view<V> kept = *owned;
+  return make_cpu_plan<V>(kept, std::move(owned), true, options);
 }
 
 template <class V>
@@ -28,11 +41,13 @@ plan<V> make_plan(const std::shared_ptr<const device_csr<V>>& a, const plan_opti
   return make_device_plan<V>(a, options);
 }
 
-template plan<float> make_plan(const csr<float>&, const plan_options&);
-template plan<double> make_plan(const csr<double>&, const plan_options&);
-template plan<float> make_plan(csr<float>&&, const plan_options&);
-template plan<double> make_plan(csr<double>&&, const plan_options&);
-template plan<float> make_plan(const std::shared_ptr<const device_csr<float>>&, const plan_options&);
-template plan<double> make_plan(const std::shared_ptr<const device_csr<double>>&, const plan_options&);
+#define NONZERO_INSTANTIATE(V)                                                \
+  template plan<V> make_plan(csr_view<V>, const plan_options&);               \
+  template plan<V> make_plan(csr_view<V, std::int32_t>, const plan_options&); \
+  template plan<V> make_plan(const csr<V>&, const plan_options&);             \
+  template plan<V> make_plan(csr<V>&&, const plan_options&);                  \
+  template plan<V> make_plan(const std::shared_ptr<const device_csr<V>>&, const plan_options&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -33,8 +33,6 @@ struct plan_options {
   /// On the CPU, rows and columns may get new numbers inside the plan where that brings what they gather
   /// together.
   bool may_reorder = true;
-  /// The matrix stays as it is and outlives the plan, so that one that stays with CSR need not copy it.
-  bool may_borrow = false;
   /// A JSON file of choices made before, read and added to; empty: none. It is no secret and needs no trust:
   /// a wrong choice in it costs time, never a wrong product.
   std::string remembered = {};
@@ -101,14 +99,14 @@ template <class V> class plan {
     ready_->multiply(alpha, x, beta, y);
   }
   /// The same with vectors on where(), in a stream: prepared_matrix::multiply.
-  void multiply(const vector<V>& x, vector<V>& y, stream in = {}) const {
+  void multiply(vector_view<const V> x, vector_view<V> y, stream in = {}) const {
     ready_->multiply(V{1}, x, V{0}, y, in);
   }
-  void multiply(V alpha, const vector<V>& x, V beta, vector<V>& y, stream in = {}) const {
+  void multiply(V alpha, vector_view<const V> x, V beta, vector_view<V> y, stream in = {}) const {
     ready_->multiply(alpha, x, beta, y, in);
   }
   /// Fused steps: prepared_matrix::apply.
-  void apply(const vector<V>& x, const fused_step<V>& step, vector<V>& y, vector<double>& sums,
+  void apply(vector_view<const V> x, const fused_step<V>& step, vector_view<V> y, vector_view<double> sums,
              stream in = {}, std::size_t at = 0) const {
     ready_->apply(x, step, y, sums, in, at);
   }
@@ -128,6 +126,8 @@ template <class V> class plan {
   index cols() const { return ready_->cols(); }
   const plan_report& report() const { return report_; }
   std::string explain() const { return nz::explain(report_); }
+  /// Keeps what the plan borrows alive as long as it.
+  void keep(std::shared_ptr<const void> borrowed) { ready_->keep(std::move(borrowed)); }
 
   /// For make_plan. `kept` is what `ready` borrows, if anything.
   plan(std::unique_ptr<const csr<V>> kept, std::unique_ptr<prepared_matrix<V>> ready, plan_report report)
@@ -144,10 +144,13 @@ template <class V> class plan {
 /// csr_balanced, or the GPU's fastest kernel for CSR. For a GPU the matrix is copied there first. Throws
 /// `unsupported` where there is no kernel of the name asked for or where nothing fits the budget,
 /// `parse_error` where the file of choices holds something else.
+///
+/// An owner is copied where the plan stays with CSR; a view is borrowed (its arrays must outlive the plan);
+/// an owner that is moved from is kept.
 template <class V> plan<V> make_plan(const csr<V>& a, const plan_options& options = {});
-
-/// The same for a matrix that is not needed otherwise: a plan that stays with CSR keeps it, uncopied.
 template <class V> plan<V> make_plan(csr<V>&& a, const plan_options& options = {});
+template <class V> plan<V> make_plan(csr_view<V> a, const plan_options& options = {});
+template <class V> plan<V> make_plan(csr_view<V, std::int32_t> a, const plan_options& options = {});
 
 /// The same for a matrix in the memory of a GPU or of the emulator, and for that device. A plan that stays
 /// with CSR shares it, uncopied.

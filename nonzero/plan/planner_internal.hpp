@@ -61,7 +61,8 @@ template <class V> class planner {
 
 /// For a matrix in the host's memory and the CPU. `owned`: where it is given, what `a` refers to.
 template <class V>
-plan<V> make_cpu_plan(const csr<V>& a, std::unique_ptr<const csr<V>> owned, const plan_options& options);
+plan<V> make_cpu_plan(csr_view<V> a, std::unique_ptr<const csr<V>> owned, bool may_borrow,
+                      const plan_options& options);
 
 /// For a matrix in the memory of a GPU, or of the emulator.
 template <class V>

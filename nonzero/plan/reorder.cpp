@@ -38,7 +38,7 @@ std::uint64_t mix(std::uint64_t pair) {
 /// Whether (i, j) is as often an entry as (j, i) is. Adds up a mixed number for each pair with i < j and
 /// takes it off for each with i > j: one pass and no transpose. A sum that is 0 by accident (once in about
 /// 2^64) costs a good order, nothing else.
-template <class V> bool has_symmetric_pattern(const csr<V>& a) {
+template <class V> bool has_symmetric_pattern(csr_view<V> a) {
   std::atomic<std::uint64_t> difference{0};
   parallel_ranges(a.rows, 1 << 15, 0, [&](std::int64_t first, std::int64_t last) {
     std::uint64_t sum = 0;
@@ -57,7 +57,7 @@ template <class V> bool has_symmetric_pattern(const csr<V>& a) {
 
 /// Each row of A followed by the same row of A^T. What is in both is there twice: harmless, and cheaper than
 /// taking it out.
-template <class V> owned_graph symmetrise(const csr<V>& a) {
+template <class V> owned_graph symmetrise(csr_view<V> a) {
   const auto n = static_cast<std::size_t>(a.rows);
   owned_graph out{array<offset>(n + 1, 0), array<index>(2 * a.col.size())};
   // Count one place late, so that filling moves each begin to its right place.
@@ -178,7 +178,7 @@ class numbering {
 
 }  // namespace
 
-template <class V> array<index> reverse_cuthill_mckee(const csr<V>& a) {
+template <class V> array<index> reverse_cuthill_mckee(csr_view<V> a) {
   if (a.rows != a.cols)
     throw shape_error(
         fmt::format("a matrix of {} x {} cannot be reordered by reverse Cuthill–McKee: it is not square",
@@ -188,7 +188,7 @@ template <class V> array<index> reverse_cuthill_mckee(const csr<V>& a) {
   return numbering({both.begin, both.neighbour}).backwards();
 }
 
-template array<index> reverse_cuthill_mckee(const csr<float>&);
-template array<index> reverse_cuthill_mckee(const csr<double>&);
+template array<index> reverse_cuthill_mckee(csr_view<float>);
+template array<index> reverse_cuthill_mckee(csr_view<double>);
 
 }  // namespace nz

@@ -13,7 +13,10 @@ namespace nz {
 /// neighbours by rising degree, all of it read backwards. Where the pattern of `a` is not symmetric, that of
 /// A + A^T is walked, which takes the memory of twice the columns of `a`. Connected parts follow each other.
 /// Throws `shape_error` unless `a` is square.
-template <class V> array<index> reverse_cuthill_mckee(const csr<V>& a);
+template <class V> array<index> reverse_cuthill_mckee(csr_view<V> a);
+template <class V> array<index> reverse_cuthill_mckee(const csr<V>& a) {
+  return reverse_cuthill_mckee(csr_view<V>(a));
+}
 
 /// Where each old number went: position[order[i]] = i. Throws `shape_error` unless `order` holds each of
 /// 0 … its length - 1 once.
@@ -22,6 +25,9 @@ array<index> invert_order(std::span<const index> order);
 /// Row and column i of the result are row and column order[i] of `a`: P A P^T. Rows are sorted by column, and
 /// entries of the same column keep their order. Throws `shape_error` unless `a` is square and `order` an
 /// order of its rows.
-template <class V> csr<V> permute_symmetric(const csr<V>& a, std::span<const index> order);
+template <class V> csr<V> permute_symmetric(csr_view<V> a, std::span<const index> order);
+template <class V> csr<V> permute_symmetric(const csr<V>& a, std::span<const index> order) {
+  return permute_symmetric(csr_view<V>(a), order);
+}
 
 }  // namespace nz

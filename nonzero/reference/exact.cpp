@@ -8,7 +8,7 @@
 namespace nz::reference {
 
 template <class V, class A>
-exact_product multiply_exactly(V alpha, const csr<A>& a, std::span<const V> x, V beta, std::span<const V> y) {
+exact_product multiply_exactly(V alpha, csr_view<A> a, std::span<const V> x, V beta, std::span<const V> y) {
   require_vectors_fit(a.rows, a.cols, x.size(), beta == V{0} ? static_cast<std::size_t>(a.rows) : y.size());
   const long double eps = std::numeric_limits<V>::epsilon();
   // What rounds to a subnormal loses up to this much, however small the terms.
@@ -53,11 +53,11 @@ template <class V> long double largest_error(const exact_product& exact, std::sp
   return largest;
 }
 
-template exact_product multiply_exactly(float, const csr<float>&, std::span<const float>, float,
+template exact_product multiply_exactly(float, csr_view<float>, std::span<const float>, float,
                                         std::span<const float>);
-template exact_product multiply_exactly(double, const csr<float>&, std::span<const double>, double,
+template exact_product multiply_exactly(double, csr_view<float>, std::span<const double>, double,
                                         std::span<const double>);
-template exact_product multiply_exactly(double, const csr<double>&, std::span<const double>, double,
+template exact_product multiply_exactly(double, csr_view<double>, std::span<const double>, double,
                                         std::span<const double>);
 template long double largest_error(const exact_product&, std::span<const float>);
 template long double largest_error(const exact_product&, std::span<const double>);

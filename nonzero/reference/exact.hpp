@@ -21,7 +21,11 @@ struct exact_product {
 /// With beta = 0, y is never read. Independent of the formats' own multiplies. The matrix may hold floats
 /// where x, y and the result are in double: its values are exact in both.
 template <class V, class A>
-exact_product multiply_exactly(V alpha, const csr<A>& a, std::span<const V> x, V beta, std::span<const V> y);
+exact_product multiply_exactly(V alpha, csr_view<A> a, std::span<const V> x, V beta, std::span<const V> y);
+template <class V, class A>
+exact_product multiply_exactly(V alpha, const csr<A>& a, std::span<const V> x, V beta, std::span<const V> y) {
+  return multiply_exactly<V>(alpha, csr_view<A>(a), x, beta, y);
+}
 
 /// The largest error_in_bounds over all rows; 0 for a matrix without rows.
 template <class V> long double largest_error(const exact_product& exact, std::span<const V> computed);

@@ -4,7 +4,7 @@
 
 namespace nz::reference {
 
-template <class V> void multiply(V alpha, const csr<V>& a, std::span<const V> x, V beta, std::span<V> y) {
+template <class V> void multiply(V alpha, csr_view<V> a, std::span<const V> x, V beta, std::span<V> y) {
   require_vectors_fit(a.rows, a.cols, x.size(), y.size());
   const scale_and_add<V> finish{alpha, beta};
   for (index i = 0; i < a.rows; ++i) {
@@ -144,8 +144,8 @@ template <class V> void multiply(V alpha, const bsr<V>& a, std::span<const V> x,
   }
 }
 
-template void multiply(float, const csr<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const csr<double>&, std::span<const double>, double, std::span<double>);
+template void multiply(float, csr_view<float>, std::span<const float>, float, std::span<float>);
+template void multiply(double, csr_view<double>, std::span<const double>, double, std::span<double>);
 template void multiply(float, const coo<float>&, std::span<const float>, float, std::span<float>);
 template void multiply(double, const coo<double>&, std::span<const double>, double, std::span<double>);
 template void multiply(float, const ell<float>&, std::span<const float>, float, std::span<float>);

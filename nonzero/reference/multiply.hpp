@@ -20,7 +20,7 @@ namespace nz::reference {
 
 // y = alpha * A x + beta * y, one thread, obviously right: what every other kernel is measured against.
 // With beta = 0, y is never read. Throws `shape_error` unless x has A's columns and y its rows.
-template <class V> void multiply(V alpha, const csr<V>& a, std::span<const V> x, V beta, std::span<V> y);
+template <class V> void multiply(V alpha, csr_view<V> a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const coo<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const ell<V>& a, std::span<const V> x, V beta, std::span<V> y);
 template <class V> void multiply(V alpha, const hyb<V>& a, std::span<const V> x, V beta, std::span<V> y);

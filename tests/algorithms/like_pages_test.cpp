@@ -43,7 +43,7 @@ std::tuple<std::multiset<index>, double> as_seen(const nz::link_matrix<double>& 
 
 TEST(LikePages, AreGroupedWithAllThatAreAlikeAndNoOther) {
   for (const auto& links : {sites(5, 9), nz::generate::rmat<double>(7, 2), graph_of<double>(40, {})}) {
-    const auto graph = nz::make_link_matrix(links);
+    const auto graph = nz::make_link_matrix<double>(links);
     const auto pages = nz::group_like_pages<double>(graph.to, graph.per_link);
     ASSERT_EQ(pages.group.size(), static_cast<std::size_t>(links.rows));
     EXPECT_LT(pages.first.size(), pages.group.size());
@@ -60,9 +60,9 @@ TEST(LikePages, AreOnePageAndSoAreThoseThatBecomeAlike) {
   // 1 and 2 are alike, and only then 3 and 4, which 1 and 2 link to.
   const auto links = graph_of<double>(
       8, {{0, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 5}, {5, 0}, {6, 0}, {6, 5}, {7, 0}, {7, 5}});
-  const auto once = nz::make_link_matrix(links);
+  const auto once = nz::make_link_matrix<double>(links);
   EXPECT_EQ(nz::group_like_pages<double>(once.to, once.per_link).first.size(), 6U);
-  const auto merged = nz::make_link_matrix(links, {.is_merged = true});
+  const auto merged = nz::make_link_matrix<double>(links, {.is_merged = true});
   EXPECT_EQ(merged.pages(), 8);
   EXPECT_EQ(merged.to.rows, 5);
   EXPECT_EQ(merged.number, (nz::array<index>{0, 1, 1, 2, 2, 3, 4, 4}));
@@ -77,10 +77,10 @@ TEST(LikePages, CountAsManyAsTheyAre) {
   for (const nz::page_order numbers :
        {nz::page_order::given, nz::page_order::by_use, nz::page_order::by_work}) {
     const auto links = sites(30, 12);
-    const auto merged = nz::make_link_matrix(links, {.numbers = numbers, .is_merged = true});
+    const auto merged = nz::make_link_matrix<double>(links, {.numbers = numbers, .is_merged = true});
     ASSERT_LT(merged.to.rows, links.rows);
     nz::validate(merged.to);
-    const auto plain = nz::make_link_matrix(links);
+    const auto plain = nz::make_link_matrix<double>(links);
     std::vector<index> count(merged.count.size(), 0);
     for (index i = 0; i < links.rows; ++i) {
       const index now = merged.number[i];
@@ -95,7 +95,7 @@ TEST(LikePages, CountAsManyAsTheyAre) {
 
 TEST(LikePages, AreLookedForWhereLinksAreManyAndSaved) {
   const auto rows_of = [](const csr<double>& links, const nz::link_matrix_options& options) {
-    return nz::make_link_matrix(links, options).to.rows;
+    return nz::make_link_matrix<double>(links, options).to.rows;
   };
   const nz::link_matrix_options by_itself{.is_merged = std::nullopt};
   const auto many = sites(400, 150), few = sites(40, 150);

@@ -18,7 +18,7 @@ using nz::page_order;
 TEST(PageOrder, HasEachPageOnce) {
   for (const page_order how : {page_order::by_use, page_order::by_work})
     for (const char* spec : {"rmat:9:3", "dense_rows:500:2:2", "tridiagonal:1"}) {
-      nz::array<index> order = nz::order_pages(nz::generate::from_spec<double>(spec), how);
+      nz::array<index> order = nz::order_pages<double>(nz::generate::from_spec<double>(spec), how);
       std::sort(order.begin(), order.end());
       for (index i = 0; i < static_cast<index>(order.size()); ++i) ASSERT_EQ(order[i], i) << spec;
     }
@@ -26,12 +26,12 @@ TEST(PageOrder, HasEachPageOnce) {
 
 TEST(PageOrder, OfNoPagesIsEmpty) {
   for (const page_order how : {page_order::given, page_order::by_use, page_order::by_work})
-    EXPECT_TRUE(nz::order_pages(nz::csr<double>{}, how).empty());
+    EXPECT_TRUE(nz::order_pages<double>(nz::csr<double>{}, how).empty());
 }
 
 TEST(PageOrder, ByUseHasThoseWithTheMostLinksFirst) {
   const auto links = nz::generate::rmat<double>(10, 6);
-  const nz::array<index> order = nz::order_pages(links, page_order::by_use);
+  const nz::array<index> order = nz::order_pages<double>(links, page_order::by_use);
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end(), [&](index i, index j) {
     return std::pair(links.row_length(j), i) < std::pair(links.row_length(i), j);
   }));
@@ -40,7 +40,7 @@ TEST(PageOrder, ByUseHasThoseWithTheMostLinksFirst) {
 TEST(PageOrder, ByWorkIsTheOneThatHubsHave) {
   // More pages than there are hubs, and rows that are cut.
   const auto links = nz::generate::rmat<double>(16, 16);
-  const auto matrix = nz::make_link_matrix(links, {.numbers = page_order::by_work});
+  const auto matrix = nz::make_link_matrix<double>(links, {.numbers = page_order::by_work});
   const auto made = nz::to_hubs(matrix.to);
   ASSERT_GT(made.split_row.size(), 0U);
   std::vector<index> rows;

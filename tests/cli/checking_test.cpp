@@ -15,7 +15,7 @@ enum class kind { right, wrong_in_one_row, reads_y, fails, out_of_memory, refuse
 
 template <kind Kind> class planted final : public nz::prepared_matrix<double> {
  public:
-  explicit planted(const nz::csr<double>& a)
+  explicit planted(nz::csr_view<double> a)
       : prepared_matrix(a.rows, a.cols, nz::cpu_device()), right_(nz::find_kernel("csr_serial").prepare(a)) {}
   nz::footprint storage() const override { return {1, 0}; }
 
@@ -33,15 +33,18 @@ template <kind Kind> class planted final : public nz::prepared_matrix<double> {
 };
 
 template <kind Kind>
-std::unique_ptr<nz::prepared_matrix<double>> prepare(const nz::csr<double>& a, const nz::prepare_options&) {
+std::unique_ptr<nz::prepared_matrix<double>> prepare(nz::csr_view<double> a, const nz::prepare_options&) {
   if (Kind == kind::refuses) throw nz::unsupported("not for this matrix");
   if (Kind == kind::out_of_memory) throw std::bad_alloc();
   return std::make_unique<planted<Kind>>(a);
 }
 
-template <kind Kind>
-constexpr nz::kernel_row row{"planted",    "csr",   nz::device_kind::cpu, true, false,
-                             "for a test", nullptr, prepare<Kind>};
+template <kind Kind> nz::kernel_row make_row() {
+  nz::kernel_row out{.name = "planted", .format = "csr", .summary = "for a test"};
+  static_cast<nz::prepare_functions<double, double>&>(out.functions).host = prepare<Kind>;
+  return out;
+}
+template <kind Kind> const nz::kernel_row row = make_row<Kind>();
 
 struct tried {
   outcome what;

@@ -69,7 +69,7 @@ TEST(BsrRows, IsWithinTheErrorBoundInEveryInstructionSet) {
     const csr<float>& a = matrix;
     check<float>(a, [&](auto simd) { return bsr_rows().prepare(a, {.simd = simd}); });
     check<double>(with_values_as<double>(a),
-                  [&](auto simd) { return bsr_rows().prepare_mixed(a, {.simd = simd}); });
+                  [&](auto simd) { return bsr_rows().prepare<double>(a, {.simd = simd}); });
   }
   for (const auto& [name, matrix] : matrices<double>()) {
     SCOPED_TRACE(name);

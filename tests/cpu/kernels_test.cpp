@@ -33,7 +33,7 @@ template <class HeldIn, class SummedIn> struct in {
     if constexpr (std::is_same_v<A, V>)
       return kernel.prepare(a, options);
     else
-      return kernel.prepare_mixed(a, options);
+      return kernel.prepare<double>(a, options);
   }
 };
 
@@ -272,7 +272,7 @@ TEST(CpuKernelTable, HasAKernelForEveryFormatButTheGpusOwn) {
   for (const nz::kernel_row& kernel : nz::cpu_kernels()) {
     formats.push_back(kernel.format);
     EXPECT_TRUE(kernel.is_repeatable) << kernel.name;
-    EXPECT_NE(kernel.prepare_mixed, nullptr) << kernel.name;
+    EXPECT_NE((kernel.functions_for<float, double>().host), nullptr) << kernel.name;
   }
   for (const nz::format_row& format : nz::formats())
     EXPECT_EQ(std::find(formats.begin(), formats.end(), format.name) == formats.end(),

@@ -41,7 +41,7 @@ TEST(PackingKernels, MultiplyFloats) { check<float, float>(prepare); }
 TEST(PackingKernels, MultiplyDoubles) { check<double, double>(prepare); }
 TEST(PackingKernels, MultiplyFloatsWithDoubles) {
   check<float, double>([](const nz::kernel_row& kernel, const csr<float>& a, std::string_view simd) {
-    return kernel.prepare_mixed(a, {.simd = simd});
+    return kernel.prepare<double>(a, {.simd = simd});
   });
 }
 

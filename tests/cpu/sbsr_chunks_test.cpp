@@ -40,7 +40,7 @@ TEST(SbsrChunks, MultipliesFloatsAndFloatsWithDoubles) {
     const csr<float>& a = matrix;
     check<float>(a, [&](auto simd) { return sbsr_chunks().prepare(a, {.simd = simd}); });
     check<double>(with_values_as<double>(a),
-                  [&](auto simd) { return sbsr_chunks().prepare_mixed(a, {.simd = simd}); });
+                  [&](auto simd) { return sbsr_chunks().prepare<double>(a, {.simd = simd}); });
   }
 }
 

@@ -70,7 +70,7 @@ template <class HeldIn, class SummedIn, device_kind Kind> struct on {
   static std::unique_ptr<nz::prepared_matrix<V>> prepare(const char* name, const nz::csr<A>& a) {
     const nz::kernel_row& kernel = nz::find_kernel(name, kind);
     if constexpr (is_mixed)
-      return kernel.prepare_mixed(a, {});
+      return kernel.prepare<double>(a, {});
     else
       return kernel.prepare(a, {});
   }

@@ -36,7 +36,7 @@ template <class V> void expect_same_entries(const nz::csr<V>& a, const nz::slice
 TEST(SlicedEll, HoldsTheEntriesOfEveryMatrixOfTheBattery) {
   for (const auto& [name, a] : battery::matrices<double>()) {
     SCOPED_TRACE(name);
-    const auto made = nz::to_sliced_ell(a, no_limit);
+    const auto made = nz::to_sliced_ell<double>(a, no_limit);
     EXPECT_EQ(static_cast<nz::offset>(made.slice_begin.size()), (nz::offset{a.rows} + 31) / 32 + 1);
     EXPECT_EQ(static_cast<nz::offset>(made.col.size()), made.slice_begin.back());
     EXPECT_EQ(made.nnz, a.nnz());
@@ -49,7 +49,7 @@ TEST(SlicedEll, PadsEachSliceToItsOwnLongestRow) {
   nz::csr<float> a{33, 4, nz::array<nz::offset>(34, 2), {1, 3, 0}, {5, 6, 7}};
   a.row_begin[0] = 0;
   a.row_begin[33] = 3;
-  const auto made = nz::to_sliced_ell(a, no_limit);
+  const auto made = nz::to_sliced_ell<float>(a, no_limit);
   EXPECT_EQ(made.slice_begin, (nz::array<nz::offset>{0, 64, 96}));
   EXPECT_EQ(made.col[0], 1);
   EXPECT_EQ(made.col[32], 3);
@@ -61,8 +61,8 @@ TEST(SlicedEll, RefusesPaddingPastTheBudget) {
   nz::csr<float> a{32, 1000, nz::array<nz::offset>(33, 1000), nz::array<nz::index>(1000, 7),
                    nz::array<float>(1000, 1)};
   a.row_begin[0] = 0;
-  EXPECT_THROW(nz::to_sliced_ell(a, {}), nz::unsupported);
-  EXPECT_EQ(nz::to_sliced_ell(a, no_limit).col.size(), 32000U);
+  EXPECT_THROW(nz::to_sliced_ell<double>(a, {}), nz::unsupported);
+  EXPECT_EQ(nz::to_sliced_ell<double>(a, no_limit).col.size(), 32000U);
 }
 
 }  // namespace

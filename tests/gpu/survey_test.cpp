@@ -6,7 +6,7 @@
 #include <nonzero/gpu/emulator/device.hpp>
 #include <nonzero/gpu/warp_slices_internal.hpp>
 #include <nonzero/io/generate.hpp>
-#include <nonzero/kernel/device_survey.hpp>
+#include <nonzero/kernel/prediction.hpp>
 
 #include "tests/battery/battery.hpp"
 
@@ -43,7 +43,7 @@ TYPED_TEST(Survey, OfRowsHasTheLongestAndWhatSlicesTake) {
       EXPECT_EQ(found.longest, longest);
       EXPECT_EQ(found.in_long_rows, in_long_rows);
       EXPECT_EQ(found.apart, apart);
-      const auto slices = nz::gpu::to_warp_slices(a, {1e9}, most);
+      const auto slices = nz::gpu::to_warp_slices<TypeParam>(a, {1e9}, most);
       EXPECT_GE(found.places, slices.slice_begin.back());
       if (std::min(longest, most) <= told_apart) {
         EXPECT_EQ(found.places, slices.slice_begin.back());
@@ -110,7 +110,7 @@ TYPED_TEST(Survey, HubShareTellsPowerLawsFromEvenUse) {
   using V = TypeParam;
   const auto share_of = [](const char* spec) {
     const auto a = nz::generate::from_spec<V>(spec);
-    return nz::emulator_surveys<V>().hub_share(*nz::place_csr(a, nz::emulator_device()));
+    return nz::emulator_surveys<V>().hub_fraction(*nz::place_csr(a, nz::emulator_device()));
   };
   EXPECT_EQ(share_of("rows:0,0,0"), 0);
   EXPECT_GT(share_of("uniform:300:8"), 0.99);  // all columns are known by then

@@ -35,7 +35,7 @@ array<index> places_of(const nz::gpu::slice_rows& rows, std::size_t count) {
 TYPED_TEST(WarpSlices, HoldTheEntriesOfEveryMatrixOfTheBattery) {
   for (const auto& [name, a] : battery::matrices<TypeParam>()) {
     SCOPED_TRACE(name);
-    const auto made = nz::gpu::to_warp_slices(a, no_limit);
+    const auto made = nz::gpu::to_warp_slices<TypeParam>(a, no_limit);
     validate(made);
     EXPECT_EQ(made.slices(), (offset{a.rows} + slice_height - 1) / slice_height);
     expect_identical(to_csr(made), a);

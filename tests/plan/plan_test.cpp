@@ -159,7 +159,7 @@ TYPED_TEST(Plan, KeepsBorrowedAndMovedMatricesUncopied) {
   auto a = measured_matrix<V>();
   const auto copy = a;
   const V* const held = a.val.data();
-  const auto borrowing = nz::make_plan(a, {.expected_multiplies = 1, .may_borrow = true});
+  const auto borrowing = nz::make_plan(nz::csr_view<V>(a), {.expected_multiplies = 1});
   a.val[0] = 100;  // seen by the one that borrows, and by no other
   std::vector<V> x(static_cast<std::size_t>(a.cols), 0), y(static_cast<std::size_t>(a.rows));
   x[0] = 1;

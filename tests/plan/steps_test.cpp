@@ -60,7 +60,8 @@ std::unique_ptr<nz::prepared_matrix<typename On::V>> prepare(const nz::kernel_ro
     if constexpr (!On::is_mixed)
       return kernel.prepare(a, options);
     else
-      return kernel.prepare_mixed == nullptr ? nullptr : kernel.prepare_mixed(a, options);
+      return kernel.functions_for<float, double>().host == nullptr ? nullptr
+                                                                   : kernel.prepare<double>(a, options);
   } catch (const nz::unsupported&) {
     if (kernel.format != "bsr" && kernel.format != "sbsr") throw;
     return nullptr;
@@ -397,7 +398,8 @@ TEST(StepsWithSpans, AreThoseWithVectorsWhereMemoryIsTheHosts) {
 TEST(MixedPrecision, IsThereForEveryProductionKernelOfTheGpu) {
   for (const char* name :
        {"csr_scalar", "csr_vector", "csr_merge", "sell_slices", "bsr_rows", "warp_packed_slices"})
-    EXPECT_NE(nz::find_kernel(name, device_kind::emulator).prepare_mixed, nullptr) << name;
+    EXPECT_NE((nz::find_kernel(name, device_kind::emulator).functions_for<float, double>().host), nullptr)
+        << name;
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ template <class V, class Offset> struct device_warp_packed {
         their_steps += a.patterns[i].steps;
       }
   }
-  device_warp_packed(const csr<V>& a, const prepare_options& options)
+  device_warp_packed(csr_view<V> a, const prepare_options& options)
       : device_warp_packed(
             to_warp_packed(a, options.budget,
                            [](offset count, const auto& body) { parallel_tasks(count, 0, body); }),

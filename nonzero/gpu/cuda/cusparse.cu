@@ -178,7 +178,7 @@ std::unique_ptr<prepared_matrix<V>> by_cusparse(Placed a, const prepare_options&
 constexpr offset most_in_32_bits = std::numeric_limits<std::int32_t>::max();
 
 template <class V, cusparseSpMVAlg_t Algorithm>
-std::unique_ptr<prepared_matrix<V>> prepare_coo(const csr<V>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare_coo(csr_view<V> a, const prepare_options& options) {
   if (a.nnz() > most_in_32_bits)
     throw unsupported("cuSPARSE's coo takes at most " + std::to_string(most_in_32_bits) +
                       " entries with 32-bit rows and columns, and this matrix has " +
@@ -187,7 +187,7 @@ std::unique_ptr<prepared_matrix<V>> prepare_coo(const csr<V>& a, const prepare_o
 }
 
 template <class V, cusparseSpMVAlg_t Algorithm>
-std::unique_ptr<prepared_matrix<V>> prepare_sliced_ell(const csr<V>& a, const prepare_options& options) {
+std::unique_ptr<prepared_matrix<V>> prepare_sliced_ell(csr_view<V> a, const prepare_options& options) {
   const sliced_ell<V> sliced = to_sliced_ell(a, options.budget);
   if (options.wide_offsets || sliced.slice_begin.back() > most_in_32_bits)
     return by_cusparse<V, Algorithm>(device_sliced_ell<V, offset>(sliced, options), options);
@@ -202,7 +202,7 @@ std::unique_ptr<prepared_matrix<V>> prepare_csr(const std::shared_ptr<const devi
 }
 
 template <class V, layout Layout, cusparseSpMVAlg_t Algorithm>
-std::unique_ptr<prepared_matrix<V>> prepare(const csr<V>& a, const prepare_options& asked) {
+std::unique_ptr<prepared_matrix<V>> prepare(csr_view<V> a, const prepare_options& asked) {
   prepare_options options = asked;
   options.on = device_for(cuda_queue::kind, asked, cuda_queue::default_device);
   if constexpr (Layout == layout::csr)
@@ -227,17 +227,19 @@ std::unique_ptr<prepared_matrix<V>> prepare_placed(const std::shared_ptr<const d
 
 template <layout Layout, cusparseSpMVAlg_t Algorithm>
 constexpr kernel_row row(std::string_view name, bool is_repeatable, std::string_view summary) {
-  kernel_row out{
-      name,
-      Layout == layout::coo ? "coo" : "csr",  // sliced ELL is made from it, and is no format of ours
-      device_kind::cuda,
-      is_repeatable,
-      true,
-      summary,
-      prepare<float, Layout, Algorithm>,
-      prepare<double, Layout, Algorithm>};
-  out.prepare_placed_float = prepare_placed<float, Layout, Algorithm>;
-  out.prepare_placed_double = prepare_placed<double, Layout, Algorithm>;
+  kernel_row out{.name = name,
+                 .format = Layout == layout::coo
+                               ? "coo"
+                               : "csr",  // sliced ELL is made from it, and is no format of ours
+                 .summary = summary,
+                 .runs_on = device_kind::cuda,
+                 .is_repeatable = is_repeatable,
+                 .is_peer = true};
+#define NONZERO_PREPARE(V)                                                               \
+  static_cast<prepare_functions<V, V>&>(out.functions) = {prepare<V, Layout, Algorithm>, \
+                                                          prepare_placed<V, Layout, Algorithm>};
+  NONZERO_FOR_EACH_VALUE(NONZERO_PREPARE)
+#undef NONZERO_PREPARE
   return out;
 }
 

@@ -27,7 +27,7 @@ template <class V> struct sliced_ell {
 };
 
 /// Throws `unsupported` where padding would break the budget.
-template <class V> sliced_ell<V> to_sliced_ell(const csr<V>& a, padding_budget budget) {
+template <class V> sliced_ell<V> to_sliced_ell(csr_view<V> a, padding_budget budget) {
   constexpr index height = sliced_ell<V>::rows_per_slice;
   const index slices = a.rows / height + (a.rows % height != 0);
   sliced_ell<V> out{a.rows, a.cols, a.nnz(), array<offset>(static_cast<std::size_t>(slices) + 1, 0), {}, {}};

@@ -4,10 +4,10 @@
 #include <span>
 
 #include <nonzero/core/device.hpp>
-#include <nonzero/kernel/device_survey.hpp>
 #include <nonzero/kernel/gradient_kernels.hpp>
 #include <nonzero/kernel/grid_steps.hpp>
 #include <nonzero/kernel/kernel_row.hpp>
+#include <nonzero/kernel/prediction.hpp>
 #include <nonzero/kernel/vector_kernels.hpp>
 
 namespace nz {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include <nonzero/gpu/convert/device_bsr.cuh>
@@ -70,6 +72,18 @@ __global__ void bsr_rows_kernel(index rows, index block_rows, const index* __res
 }
 
 struct bsr_rows_launch {
+  /// In blocks of n x n, n - 1 of n rows have the columns of the row before.
+  static prediction predict(const device_features& a) {
+    constexpr double least_twins = 0.45, largest_block = 8, passes = 8;
+    if (a.slice.twin_rows < least_twins)
+      return {.verdict = "few rows have the columns of the row before: no small dense blocks"};
+    const double size = std::min(std::round(1 / (1 - std::min(a.slice.twin_rows, 0.9))), largest_block);
+    const double value = a.slice.exact == a.slice.entries ? sizeof(float) : a.value_bytes;  // all or none
+    return {.bytes = static_cast<double>(a.nnz) * (value + sizeof(index) / (size * size)) +
+                     a.rows / size * sizeof(index),
+            .passes = passes};  // long rows are not in blocks, so no steps
+  }
+
   template <class A, class Offset, class V = A> using placed = device_bsr<A, Offset, V>;
 
   template <class Queue, class A, class V, class Offset>

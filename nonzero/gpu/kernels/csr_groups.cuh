@@ -66,6 +66,14 @@ __global__ void __launch_bounds__(threads_per_block)
 }
 
 struct csr_groups_launch {
+  static prediction predict(const device_features& a) {
+    const bool suits = a.fits_cache() || a.has_long_rows();
+    prediction out;
+    if (!suits) out.verdict = "its rows are too short for several lanes or a warp each";
+    out.preference = a.is_small() || suits ? 3 : 0;
+    return out;
+  }
+
   template <class A, class Offset, class V = A> using placed = csr_in_groups<A, Offset, V>;
 
   template <class Queue, class A, class Offset, class V>

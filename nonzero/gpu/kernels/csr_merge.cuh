@@ -193,6 +193,8 @@ __global__ void csr_merge_finish_kernel(index rows, offset shares, const index* 
 }
 
 struct csr_merge_launch {
+  static prediction predict(const device_features&) { return {.preference = 1}; }
+
   template <class A, class Offset, class V = A> using placed = device_merge_tiles<A, Offset, V>;
 
   template <class Queue, class A, class Offset, class V>

@@ -33,6 +33,21 @@ __global__ void csr_scalar_kernel(index rows, const Offset* __restrict__ row_beg
 }
 
 struct csr_scalar_launch {
+  /// Up to this many entries per row, one thread per row is faster than a group of lanes per row.
+  static constexpr double short_row = 12;
+
+  static prediction predict(const device_features& a) {
+    const double reading = launch_seconds + (a.csr_bytes + a.vector_bytes()) / a.bytes_per_second;
+    const auto longest = static_cast<double>(a.row.longest);
+    prediction out;
+    if (longest * step_seconds > reading)
+      out.verdict = "one thread would work on the longest row longer than all others take together";
+    else if (a.mean_row() > short_row)
+      out.verdict = "its rows are too long for one thread each";
+    out.preference = longest <= 4 * short_row && a.mean_row() <= short_row ? 2 : 0;
+    return out;
+  }
+
   template <class A, class Offset, class V = A> using placed = csr_on_device<A, Offset>;
 
   template <class Queue, class A, class Offset>

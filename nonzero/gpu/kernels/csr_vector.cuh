@@ -33,6 +33,10 @@ __global__ void csr_vector_kernel(index rows, const Offset* __restrict__ row_beg
 }
 
 struct csr_vector_launch {
+  static prediction predict(const device_features& a) {
+    return {.preference = a.is_small() && a.row.longest <= 32 ? 4.0 : 0.0};
+  }
+
   template <class A, class Offset, class V = A> using placed = csr_on_device<A, Offset>;
 
   /// A small matrix has fewer rows than a card has threads, which then share them.

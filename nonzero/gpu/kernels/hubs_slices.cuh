@@ -171,6 +171,17 @@ __global__ void hubs_finish_kernel(std::int64_t split_rows, const index* __restr
 }
 
 struct hubs_slices_launch {
+  /// The columns used most have 16-bit numbers, and their x is in shared memory. Rows are split into virtual
+  /// rows.
+  static prediction predict(const device_features& a) {
+    constexpr double passes = 30, per_virtual_row = 6, longest_virtual_row = 128, hub_number_bytes = 2;
+    const double column = a.hub_fraction * hub_number_bytes + (1 - a.hub_fraction) * sizeof(index);
+    return {.bytes = static_cast<double>(a.nnz) * (a.exact_value_bytes() + column) + a.rows * per_virtual_row,
+            .steps = longest_virtual_row,
+            .passes = passes,
+            .gathers = 1 - a.hub_fraction};
+  }
+
   template <class A, class Offset, class V = A> using placed = device_hubs<A, V, Offset>;
 
   template <class Queue, class Value, class V, class Offset>

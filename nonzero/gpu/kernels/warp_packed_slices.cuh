@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -146,6 +148,23 @@ __global__ void __launch_bounds__(has_many_blocks<Slices, V, Epilogue> ? threads
 }
 
 struct warp_packed_slices_launch {
+  /// Slices of diagonals store no columns; those of constants store no values either.
+  static prediction predict(const device_features& a) {
+    constexpr double per_slice = 12, passes = 12;  // its pattern and its first value
+    const slice_survey& s = a.slice;
+    const auto of_entries = [&](offset some) { return a.fraction(some, s.entries); };
+    const double value = a.exact_value_bytes(), in_diagonals = of_entries(s.in_diagonals);
+    const double in_8_bits = of_entries(s.within_8_bits), in_16_bits = of_entries(s.within_16_bits);
+    const double others = 1 - in_diagonals;
+    const double offsets = 1 * in_8_bits + 2 * (in_16_bits - in_8_bits) + 4 * (others - in_16_bits);
+    const double padding = std::max(1.0, a.fraction(a.row.places, a.nnz));
+    const double per_entry =
+        (in_diagonals - of_entries(s.in_constants)) * value + padding * (others * value + offsets);
+    return {.bytes = static_cast<double>(a.nnz) * per_entry + a.rows / 32.0 * per_slice,
+            .steps = static_cast<double>(a.row.longest),
+            .passes = passes};
+  }
+
   template <class A, class Offset, class V = A> using placed = device_warp_packed<A, Offset>;
 
   template <class Queue, class A, class Offset>

@@ -78,7 +78,7 @@ template <class V> csr<V> one_row_in_each_window(index length) {
 template <class Offset, class V> void expect_same_slices(const csr<V>& a) {
   const auto made = make<nz::gpu::device_sell<V, Offset>>(a, sizeof(Offset) == 8, no_limit);
   const offset longest = nz::gpu::longest_in_slices(a.rows, a.nnz());
-  auto expected = nz::gpu::to_warp_slices<A>(a, no_limit, longest);
+  auto expected = nz::gpu::to_warp_slices<V>(a, no_limit, longest);
   for (index& i : expected.row)
     if (a.row_length(i) > longest) i = -1;
   const auto rows = nz::gpu::rows_of_slices(expected.row);

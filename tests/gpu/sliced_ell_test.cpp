@@ -61,8 +61,8 @@ TEST(SlicedEll, RefusesPaddingPastTheBudget) {
   nz::csr<float> a{32, 1000, nz::array<nz::offset>(33, 1000), nz::array<nz::index>(1000, 7),
                    nz::array<float>(1000, 1)};
   a.row_begin[0] = 0;
-  EXPECT_THROW(nz::to_sliced_ell<double>(a, {}), nz::unsupported);
-  EXPECT_EQ(nz::to_sliced_ell<double>(a, no_limit).col.size(), 32000U);
+  EXPECT_THROW(nz::to_sliced_ell<float>(a, {}), nz::unsupported);
+  EXPECT_EQ(nz::to_sliced_ell<float>(a, no_limit).col.size(), 32000U);
 }
 
 }  // namespace

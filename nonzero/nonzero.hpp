@@ -9,6 +9,7 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/types.hpp>
 #include <nonzero/core/vector.hpp>
+#include <nonzero/core/version.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/formats/bsr.hpp>
 #include <nonzero/formats/coo.hpp>

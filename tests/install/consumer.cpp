@@ -1,6 +1,7 @@
 #include <nonzero/nonzero.hpp>
 
 int main() {
+  if (nz::version() != nz::version_string) return 1;
   const nz::csr<double> a{2, 3, {0, 2, 3}, {0, 2, 1}, {3, 1, 2}};  // [3 0 1; 0 2 0]
   nz::validate(a);
   const nz::array<double> x{1, 10, 100};

@@ -1,0 +1,7 @@
+#include <nonzero/core/version.hpp>
+
+namespace nz {
+
+std::string_view version() { return version_string; }
+
+}  // namespace nz

@@ -4,7 +4,6 @@
 
 #include <nonzero/core/hash.hpp>
 #include <nonzero/gpu/emulator/block_internal.hpp>
-#include <nonzero/gpu/emulator/order_internal.hpp>
 
 constinit thread_local uint3 threadIdx{};
 constinit thread_local uint3 blockIdx{};

@@ -1,16 +1,23 @@
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <nonzero/core/errors.hpp>
+#include <nonzero/core/hash.hpp>
 #include <nonzero/core/threads.hpp>
 #include <nonzero/gpu/emulator/block_internal.hpp>
 #include <nonzero/gpu/emulator/launch_internal.hpp>
-#include <nonzero/gpu/emulator/order_internal.hpp>
 
 namespace nz::emulator {
 namespace {
@@ -23,9 +30,76 @@ constexpr dim3 longest_block{1024, 1024, 64};
 // Each lane that waits takes a stack, and each stack two of the 65,530 mappings that Linux allows a process.
 constexpr std::uint64_t most_stacks = 8192;
 
-// Not worth a thread of their own: one begins with the shared arrays of all kernels cleared, megabytes of
-// them.
-constexpr std::uint64_t few_blocks = 4;
+// Fewer blocks than this are not worth waking a thread for.
+constexpr std::uint64_t blocks_per_thread = 4;
+
+// Threads that stay when a launch ends. A new one clears the shared arrays of all kernels, megabytes, which
+// took longer than most launches. They are never joined: at the end of the process they sleep, and nothing
+// waits for them.
+class team {
+ public:
+  // Runs `work`, which must not throw, here and on up to `helpers` threads of the team; returns when all have
+  // returned. Runs it here alone while another launch has the team, or where no thread can be had.
+  void run(int helpers, const std::function<void()>& work) {
+    if (helpers == 0) return work();
+    const std::unique_lock user(in_use_, std::try_to_lock);
+    if (!user.owns_lock()) return work();
+    {
+      const std::lock_guard lock(mutex_);
+      grow(helpers);
+      work_ = &work;
+      wanted_ = helpers;
+    }
+    for (int i = 0; i < helpers; ++i) wake_.notify_one();
+    work();
+    std::unique_lock lock(mutex_);
+    wanted_ = 0;  // a helper that has not begun by now is not needed
+    idle_.wait(lock, [&] { return busy_ == 0; });
+  }
+
+ private:
+  void grow(int threads) {
+    try {
+      for (; threads_ < threads; ++threads_) std::thread([this] { serve(); }).detach();
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return wanted_ > 0; });
+      --wanted_;
+      ++busy_;
+      const std::function<void()>& work = *work_;
+      lock.unlock();
+      work();
+      lock.lock();
+      if (--busy_ == 0) idle_.notify_one();
+    }
+  }
+
+  std::mutex in_use_;  // held by the launch that has the team
+  std::mutex mutex_;   // of all below
+  std::condition_variable wake_, idle_;
+  const std::function<void()>* work_ = nullptr;
+  int threads_ = 0, wanted_ = 0, busy_ = 0;
+};
+
+team* current_team = nullptr;
+
+// Never destroyed, as its threads may use it until the process ends. A child process has none of its parent's
+// threads.
+team& the_team() {
+  static const bool is_made = [] {
+    current_team = new team;
+    pthread_atfork(nullptr, nullptr, [] { current_team = new team; });
+    return true;
+  }();
+  static_cast<void>(is_made);
+  return *current_team;
+}
 
 std::uint64_t volume(dim3 size) { return std::uint64_t{size.x} * size.y * size.z; }
 
@@ -66,30 +140,54 @@ launch_shape line_of_blocks(const char* kernel, std::int64_t blocks, int threads
   return {dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads))};
 }
 
+// A Feistel network permutes the numbers of 2*half bits; repeated until the number is below count, it
+// permutes those alone. No table: a grid may have more blocks than there is memory for.
+std::uint64_t in_order(std::uint64_t seed, std::uint64_t count, std::uint64_t place) {
+  if (seed == 0 || count < 2) return place;
+  const int half = (std::bit_width(count - 1) + 1) / 2;
+  const std::uint64_t low = (std::uint64_t{1} << half) - 1;
+  do {
+    std::uint64_t left = place >> half, right = place & low;
+    for (std::uint64_t round = 0; round < 4; ++round) {
+      const std::uint64_t mixed = left ^ (hash(seed, 4 * right + round) & low);
+      left = right;
+      right = mixed;
+    }
+    place = left << half | right;
+  } while (place >= count);
+  return place;
+}
+
 // Blocks are handed out in order, so the lowest that fails is always found, whatever the number of threads.
 void run_blocks(const bound_kernel& kernel, const launch_options& options) {
   check(kernel);
   const std::uint64_t blocks = volume(kernel.shape.grid);
-  const auto workers = static_cast<int>(std::min<std::uint64_t>(
+  const auto threads = static_cast<int>(std::min<std::uint64_t>(
       {static_cast<std::uint64_t>(thread_count(options.threads)), most_stacks / volume(kernel.shape.block),
-       (blocks + few_blocks - 1) / few_blocks}));
+       (blocks + blocks_per_thread - 1) / blocks_per_thread}));
   std::atomic<std::uint64_t> next{0};
   std::mutex failure_mutex;
   std::uint64_t failed = blocks;
   std::exception_ptr failure;
-  parallel_tasks(workers, workers, [&](std::int64_t) {
-    block runner(kernel, options.order);
-    for (std::uint64_t i; (i = next.fetch_add(1)) < blocks;) {
-      try {
-        runner.run(index_of(in_order(options.order, blocks, i), kernel.shape.grid));
-      } catch (...) {
-        next = blocks;
-        const std::lock_guard lock(failure_mutex);
-        if (i < failed) {
-          failed = i;
-          failure = std::current_exception();
+  const auto fail = [&](std::uint64_t i) {
+    next = blocks;
+    const std::lock_guard lock(failure_mutex);
+    if (i >= failed) return;
+    failed = i;
+    failure = std::current_exception();
+  };
+  the_team().run(threads - 1, [&] {
+    try {
+      block runner(kernel, options.order);
+      for (std::uint64_t i; (i = next.fetch_add(1)) < blocks;) {
+        try {
+          runner.run(index_of(in_order(options.order, blocks, i), kernel.shape.grid));
+        } catch (...) {
+          fail(i);
         }
       }
+    } catch (...) {
+      fail(0);
     }
   });
   if (failure) std::rethrow_exception(failure);

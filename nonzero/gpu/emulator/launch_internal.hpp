@@ -29,6 +29,9 @@ struct bound_kernel {
   const void* bound;
 };
 
+/// The number in [0, count) that stands at `place` in the order that the seed gives; 0 gives the usual order.
+std::uint64_t in_order(std::uint64_t seed, std::uint64_t count, std::uint64_t place);
+
 void run_blocks(const bound_kernel& kernel, const launch_options& options);
 
 /// A grid of one dimension. Throws unsupported for more blocks than a card can have.

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -8,8 +10,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <nonzero/core/errors.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/gpu/emulator/language_internal.hpp>
 #include <nonzero/gpu/emulator/launch_internal.hpp>
 
@@ -95,6 +100,69 @@ TEST(Emulator, RunsLaunchesOfSeveralUserThreadsAtOnce) {
     }
   }
   for (int user = 0; user < 4; ++user) EXPECT_EQ(filled[user], std::vector<int>(64 * 64, 20 + user));
+}
+
+// Which OS threads ran blocks. The system hands out a number that was used long after the others.
+__global__ void note_thread(pid_t* ran) { ran[blockIdx.x] = gettid(); }
+
+std::set<pid_t> threads_of_a_launch(int threads) {
+  std::vector<pid_t> ran(64);
+  launch("note_thread", {64, 1}, {threads}, note_thread, ran.data());
+  return {ran.begin(), ran.end()};
+}
+
+TEST(EmulatorTeam, KeepsItsThreadsFromLaunchToLaunch) {
+  std::set<pid_t> seen;
+  for (int i = 0; i < 1000; ++i) seen.merge(threads_of_a_launch(3));
+  EXPECT_LE(seen.size(),
+            static_cast<std::size_t>(std::max(nz::thread_count(0), 8)));  // no test asks for more
+}
+
+TEST(EmulatorTeam, UsesNoMoreThreadsThanALaunchAsksFor) {
+  threads_of_a_launch(4);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(threads_of_a_launch(1), std::set{gettid()});
+    EXPECT_LE(threads_of_a_launch(2).size(), 2U);
+  }
+}
+
+__global__ void fail_at(unsigned block) {
+  if (blockIdx.x == block) throw std::runtime_error("block " + std::to_string(block));
+}
+
+TEST(EmulatorTeam, SurvivesKernelsThatThrowOnSeveralUserThreads) {
+  std::atomic<int> thrown{0};
+  {
+    std::vector<std::jthread> users;
+    for (int user = 0; user < 4; ++user) {
+      users.emplace_back([&thrown] {
+        for (unsigned i = 0; i < 50; ++i) {
+          try {
+            launch("fail_at", {64, 1}, {3}, fail_at, i);
+          } catch (const std::runtime_error& e) {
+            if (e.what() == "block " + std::to_string(i)) ++thrown;
+          }
+        }
+      });
+    }
+  }
+  EXPECT_EQ(thrown, 4 * 50);
+  EXPECT_GE(threads_of_a_launch(3).size(), 1U);
+}
+
+TEST(EmulatorTeam, WorksInAChildProcess) {
+  threads_of_a_launch(3);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // ends it where it hangs
+    std::vector<int> filled(400);
+    launch("fill", {400, 1}, {3}, fill, filled.data(), 7);
+    _exit(filled == std::vector<int>(400, 7) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 std::string refusal(nz::emulator::launch_shape shape) {

@@ -7,48 +7,68 @@ TIDY ?= nonzero cli tests
 # Warnings are errors where CI runs; anyone else's newer compiler may warn.
 WERROR ?= $(if $(filter true 1,$(CI)),ON,OFF)
 
+has_card := { nvidia-smi -L >/dev/null 2>&1 || [ -e /dev/nvidiactl ]; }  # WSL has no such file, but an nvidia-smi
+nvcc := $(shell PATH="$$PATH:$${CUDA_PATH:-/usr/local/cuda}/bin" command -v nvcc)
+# CUDA=1 builds for NVIDIA GPUs, CUDA=0 does not. Unless told, where there is a card; to install, where there is nvcc.
+asked := $(CUDA)
+CUDA ?= $(if $(nvcc),$(shell $(has_card) && echo 1))
+kind := $(if $(filter 1,$(CUDA)),cuda,release)
+install_kind := $(or $(if $(asked),$(kind)),$(if $(nvcc),cuda,release))
+# An nvcc that nobody asked for, and that does not work here, is no reason to fail.
+unasked := $(if $(filter 1,$(asked)),-DNONZERO_CUDA=ON,-DNONZERO_CUDA=AUTO)
+
 dependencies := .ci/install-dependencies
 python := build/venv/bin/python
 venv := build/venv/.made
 example := examples/data/debian-packages.mtx
-# Ninja's progress line suits a terminal; a log wants only what went wrong.
-quiet := $(if $(MAKE_TERMOUT),,--quiet)
-configure = mkdir -p build && { cmake --preset $(1) -DNONZERO_WERROR=$(WERROR) >build/configure-$(1).log 2>&1 || \
+configure = mkdir -p build && { cmake --preset $(1) -DNONZERO_WERROR=$(WERROR) $(2) >build/configure-$(1).log 2>&1 || \
   { cat build/configure-$(1).log; exit 1; }; }
-build = cmake --build --preset $(1) -j$(JOBS) $(2) -- $(quiet)
+configure_kind = $(call configure,$(1),$(if $(filter cuda,$(1)),$(unasked)))
+build = .ci/build $(1) -j$(JOBS) $(2)
 # Without git, as in a tarball, what lies there.
 files = $$(git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' 2>/dev/null || \
   find nonzero cli tests fuzz bench examples -name '*.[ch]pp' -o -name '*.cu*')
+# CHANGED=1: only what changed since the branch left main, see .ci/changed-files.
+headers = $(if $(filter 1,$(CHANGED)),.ci/changed-files headers 100,git ls-files '*.hpp' '*.cuh')
+sources = $(if $(filter 1,$(CHANGED)),.ci/changed-files sources 40,\
+  git ls-files $(foreach folder,$(TIDY),'$(folder)/*.cpp') | grep -v -e ^tests/install/ -e ^tests/gpu/cuda/)
 
-# Of the files named on its input, those that can be compiled here: the tests of the card need CUDA.
-compiled = if grep -q tests/gpu/cuda/ build/release/compile_commands.json; then cat; else grep -v ^tests/gpu/cuda/; fi
+# Minutes of CPU time that nz takes to compile, with CUDA and without.
+minutes := $(if $(filter cuda,$(kind)),20,6)
+nz := build/$(kind)/cli/nz
+show = echo && echo "\$$ nz $(1)" && $(nz) $(1)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test format check check-format check-tidy check-includes check-headers sanitize fuzz bench peers cuda \
-  gpu-test gpu-sanitize install clean card dependencies dependencies-checks dependencies-peers
+.PHONY: help demo test format check check-format check-tidy check-includes check-headers sanitize fuzz nightly bench peers \
+  cuda gpu-test gpu-sanitize install clean card dependencies dependencies-checks dependencies-peers
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: dependencies ## build, look at a real graph, check every kernel on it and on generated matrices; PageRank, heat, solve
-	@$(call configure,release)
-	@$(call build,release,--target nz)
-	@build/release/cli/nz spy $(example)
-	@build/release/cli/nz check $(example) poisson2d:200 fem:8 rmat:12 dense_rows:20000 empty_rows:50000 tridiagonal:100000
-	@build/release/cli/nz pagerank $(example) --names $(example:.mtx=.names)
-	@build/release/cli/nz heat --dim 2 --cells 64 --steps 300
-	@build/release/cli/nz solve poisson2d:300
+demo: dependencies ## build nz, check every kernel on a real graph and generated matrices; PageRank, heat, a solve, pictures
+	@[ -x $(nz) ] || echo "Building nz takes about $$(( ($(minutes) + $(JOBS) - 1) / $(JOBS) )) minutes on $(JOBS) cores, the first time only."
+	@$(call configure_kind,$(kind))
+	@$(call build,$(kind),--target nz)
+	@mkdir -p build/demo
+	@echo "The demo takes about half a minute."
+	@$(call show,spy $(example) -o build/demo/packages.png)
+	@$(call show,check $(example) poisson2d:200 fem:8 rmat:12 dense_rows:20000 empty_rows:50000 tridiagonal:100000)
+	@$(call show,pagerank $(example) --names $(example:.mtx=.names) --top 5)
+	@$(call show,heat --dim 2 --cells 128 --steps 2000 --plot build/demo/heat.png)
+	@$(call show,solve poisson2d:300 --plot build/demo/residual.png)
+	@echo
+	@echo "Pictures: build/demo/packages.png, build/demo/heat.png, build/demo/residual.png"
 
-test: dependencies $(venv) ## build and run all tests
-	@$(call configure,release)
-	@$(call build,release)
-	@ctest --preset release -j$(JOBS) --progress
+test: dependencies $(venv) ## build and run all tests; CUDA=1: built for NVIDIA GPUs (default: where there is one)
+	@$(call configure_kind,$(kind))
+	@$(call build,$(kind))
+	@ctest --preset $(kind) -j$(JOBS) --progress
 
 format: dependencies-checks ## lay out all C++ as .clang-format says
 	@clang-format -i $(files)
 
-check: check-format check-includes check-headers check-tidy ## all checks below
+check: check-format check-includes check-headers check-tidy ## all checks below; CHANGED=1: the last two of what changed only
 
 check-format: dependencies-checks ## C++ is laid out as .clang-format says
 	@clang-format --dry-run -Werror $(files)
@@ -57,27 +77,28 @@ check-includes: ## includes follow the arrows of docs/architecture.md
 	@.ci/check-includes
 
 check-headers: dependencies ## every header compiles alone, those of GPU kernels as the emulator sees them
-	@$(call configure,release)
-	@$(call build,release,--target all_verify_interface_header_sets)
-	@git ls-files '*_internal.hpp' 'cli/*.hpp' 'tests/*.hpp' 'fuzz/*.hpp' 'bench/*.hpp' | \
-	  xargs -r -P$(JOBS) -n1 g++ -std=c++20 -w -fsyntax-only -I. -x c++
-	@printf '%s\n' nonzero/gpu/*.cuh nonzero/gpu/kernels/*.cuh nonzero/gpu/convert/*.cuh | \
-	  xargs -P$(JOBS) -n1 g++ -std=c++20 -w -fsyntax-only -I. -include nonzero/gpu/emulator/language_internal.hpp -x c++
+	@$(headers) | xargs -r -P$(JOBS) -n1 .ci/check-header
 
 check-tidy: dependencies-checks ## clang-tidy finds nothing in the folders of TIDY (nonzero cli tests)
-	@$(call configure,release)
-	@git ls-files $(foreach folder,$(TIDY),'$(folder)/*.cpp') | grep -v ^tests/install/ | $(compiled) | \
-	  xargs -P$(JOBS) -n1 clang-tidy --quiet -p build/release 2>build/tidy.log || { tail build/tidy.log; exit 1; }
+	@$(call configure,tidy)
+	@$(sources) | xargs -r -P$(JOBS) -n1 clang-tidy --quiet -p build/tidy 2>build/tidy.log || { tail build/tidy.log; exit 1; }
 
-sanitize: dependencies $(venv) ## run all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: dependencies-checks $(venv) ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(call configure,sanitize)
 	@$(call build,sanitize)
 	@ctest --preset sanitize -j$(JOBS) --progress
 
 fuzz: dependencies-checks ## fuzz each reader, and the kernels, for FUZZ_SECONDS (60)
-	@$(call configure,fuzz)
-	@$(call build,fuzz)
+	@$(call configure,sanitize)
+	@$(call build,sanitize,--target fuzzers)
 	@.ci/fuzz $(FUZZ_SECONDS) $(JOBS)
+
+# About an hour on two cores.
+nightly: check dependencies-checks $(venv) ## what .ci/run leaves out: all checks, all tests under sanitizers, long fuzzing
+	@$(call configure,sanitize)
+	@$(call build,sanitize)
+	@ctest --preset nightly -j$(JOBS) --progress
+	@.ci/fuzz $$(( 4 * $(FUZZ_SECONDS) )) $(JOBS)
 
 bench: dependencies-checks $(venv) ## measure how fast files are read
 	@$(call configure,bench)
@@ -85,36 +106,35 @@ bench: dependencies-checks $(venv) ## measure how fast files are read
 	@$(python) bench/read.py
 
 peers: dependencies-peers $(venv) ## install and build what nz bench --peers compares with
-	@$(call configure,release)
-	@$(call build,release)
-	@grep -h 'Peers for' build/configure-release.log
+	@$(call configure_kind,$(kind))
+	@$(call build,$(kind))
+	@grep -h 'Peers for' build/configure-$(kind).log
 
 cuda: dependencies ## build with what runs on NVIDIA GPUs
-	@$(call configure,cuda)
+	@$(call configure,cuda,-DNONZERO_CUDA=ON)
 	@$(call build,cuda)
 
 gpu-test: card dependencies ## build with CUDA and test every kernel on the card; LARGE=1: past 2^31 nonzeros too
-	@$(call configure,cuda)
+	@$(call configure,cuda,-DNONZERO_CUDA=ON)
 	@$(call build,cuda,--target nonzero_tests)
 	@.ci/gpu-test build/cuda/tests/nonzero_tests $(if $(filter 1,$(LARGE)),large)
 
 gpu-sanitize: card dependencies ## run our kernels on the card under compute-sanitizer's four tools
-	@$(call configure,cuda)
+	@$(call configure,cuda,-DNONZERO_CUDA=ON)
 	@$(call build,cuda,--target nonzero_tests)
 	@.ci/gpu-sanitize build/cuda/tests/nonzero_tests
 
-install: dependencies ## install library, headers, CMake package and nz under PREFIX (/usr/local)
-	@$(call configure,release)
-	@$(call build,release)
-	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
+install: dependencies ## install library, headers, packages for CMake and pkg-config, and nz under PREFIX (/usr/local)
+	@$(call configure_kind,$(install_kind))
+	@$(call build,$(install_kind),--target nonzero nz)
+	@DESTDIR=$(DESTDIR) cmake --install build/$(install_kind) --prefix $(PREFIX)
 
 clean: ## remove all that was built
 	@rm -rf build
 
-# Said before minutes of building, not after. WSL has no such file, but an nvidia-smi.
+# Said before minutes of building, not after.
 card:
-	@nvidia-smi -L >/dev/null 2>&1 || [ -e /dev/nvidiactl ] || \
-	  { echo "This machine has no NVIDIA GPU, or no driver for it: there is nothing to test on."; exit 1; }
+	@$(has_card) || { echo "This machine has no NVIDIA GPU, or no driver for it: there is nothing to test on."; exit 1; }
 
 dependencies:
 	@$(dependencies)

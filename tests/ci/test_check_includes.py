@@ -19,6 +19,7 @@ RIGHT = [
     ("nonzero/gpu/emulator/kernels.cpp", "<nonzero/gpu/kernels/csr_vector.cuh>"),
     ("nonzero/gpu/emulator/launch_internal.hpp", "<nonzero/gpu/emulator/grid_internal.hpp>"),
     ("nonzero/gpu/cuda/csr_kernels.cu", "<nonzero/gpu/cuda/kernels_internal.hpp>"),
+    ("nonzero/gpu/convert/device_slices.cuh", "<nonzero/gpu/warp_slices_internal.hpp>"),
     ("nonzero/io/assemble.cpp", "<nonzero/formats/invariants_internal.hpp>"),
     ("nonzero/plan/kernels.cpp", "<nonzero/cpu/csr_rows.hpp>"),
     ("nonzero/gpu/cuda/memory.cu", "<cuda_runtime.h>"),

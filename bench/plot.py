@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""The plots of docs/performance.md and the speed table of README.md, from the runs in docs/measurements/*.json.
+
+    nz bench --device cuda --precision both --values random --json run.json wave.mtx.gz memplus.mtx.gz
+    bench/plot.py --add run.json h200-real --machine "NVIDIA H200, CUDA 13.0"    # stores the run in docs/measurements/
+    bench/plot.py                                                                # draws docs/images/plans-*.svg (needs matplotlib)
+    bench/plot.py --readme                                                       # writes the table into README.md
+
+A run is named <device>-<set>: h200-real, h200-generated, cpu-real, cpu-generated. Of each result only the fields that the
+documentation uses are stored.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+RUNS = ROOT / "docs/measurements"
+DEVICES = {"h200": ("H200", "cuSPARSE"), "cpu": ("CPU", "peer")}  # a run's prefix: the device, whose kernels it is compared with
+FIELDS = ["kernel", "format", "peer", "bytes", "seconds", "bytes_per_second", "part_of_ceiling", "prepare_seconds", "pays_after"]
+# The rows of the README's table: a matrix, and what it is.
+REAL = {"wave": "3-D mesh", "memplus": "circuit", "cnr-2000": "web crawl", "bcsstk16": "structural FEM",
+        "c-62": "optimisation", "slam_w10000_H": "3×3 blocks", "soc-Slashdot0902": "social network", "lp_nw04": "36 long rows"}
+GENERATED = {"poisson2d": "5-point grid", "poisson27": "27-point grid", "fem": "3×3-block FEM", "rmat": "power-law graph",
+             "uniform": "random columns"}
+BEGIN, END = "<!-- speeds: bench/plot.py --readme -->\n", "<!-- end of speeds -->"
+
+
+def short_name(matrix):
+    return pathlib.Path(matrix).name.removesuffix(".gz").removesuffix(".mtx")
+
+
+def load(device, precision="double"):
+    """The machine, and for each matrix the plan's result and the fastest peer's, from all runs of a device."""
+    machines, found = [], {}
+    for file in sorted(RUNS.glob(f"{device}-*.json")):
+        run = json.loads(file.read_text())
+        if run["machine"] not in machines:
+            machines.append(run["machine"])
+        for matrix in run["matrices"]:
+            timed = [r for r in matrix["results"] if r.get("seconds")]
+            plan = next((r for r in timed if r["kernel"] == "plan"), None)
+            peer = min((r for r in timed if r["peer"]), key=lambda r: r["seconds"], default=None)
+            if matrix["precision"] == precision and plan and peer:
+                found[short_name(matrix["matrix"])] = (matrix, plan, peer, run.get("ceiling_bytes_per_second"))
+    return " and ".join(machines), found
+
+
+def ratio(entry):
+    return entry[2]["seconds"] / entry[1]["seconds"]
+
+
+def mean(entries):
+    return math.exp(sum(math.log(ratio(e)) for e in entries) / len(entries)) if entries else None
+
+
+def microseconds(result):
+    value = result["seconds"] * 1e6
+    return f"{value:.{0 if value >= 99.5 else 1 if value >= 9.95 else 2}f}"
+
+
+def cells(entry):
+    if entry is None:
+        return ["–", "–", "–"]
+    peer = entry[2]["kernel"].removeprefix("cusparse_")
+    return [f"**{microseconds(entry[1])}** `{entry[1]['format']}`", f"{microseconds(entry[2])} {peer}", f"{ratio(entry):.2f}"]
+
+
+def readme_table():
+    """The table of README.md: double precision, µs of one multiply."""
+    loaded = {device: load(device) for device in DEVICES}
+    head = [f"{name}: plan | best {peer} | ratio" for name, peer in DEVICES.values()]
+    lines = [f"| double, µs per multiply | nonzeros | {' | '.join(head)} |", "|---|---:|" + "---:|---:|---:|" * len(DEVICES)]
+    means = []
+    for rows, title in ((REAL, "real"), (GENERATED, "generated")):
+        for key, what in rows.items():
+            entries = {d: max((e for name, e in found.items() if name.split(":")[0] == key),
+                              key=lambda e: e[0]["entries"], default=None) for d, (_, found) in loaded.items()}
+            known = [e for e in entries.values() if e]
+            if known:
+                counts = " / ".join(dict.fromkeys(f"{e[0]['entries'] / 1e6:.2g} M" for e in known))
+                row = [c for d in DEVICES for c in cells(entries[d])]
+                lines.append(f"| {key}, {what} | {counts} | " + " | ".join(row) + " |")
+        for device, (_, found) in loaded.items():
+            chosen = [e for name, e in found.items() if (":" in name) == (title == "generated")]
+            if chosen:
+                means.append(f"{DEVICES[device][0]}, {len(chosen)} {title} matrices: {mean(chosen):.2f}, "
+                             f"at worst {min(map(ratio, chosen)):.2f}")
+    text = "\n".join(lines) + "\n"
+    if means:
+        machines = "; ".join(machine for machine, found in loaded.values() if found)
+        text += f"\nGeometric mean of the ratios: {'; '.join(means)}. Measured on {machines}.\n"
+    return text
+
+
+def write_readme():
+    file = ROOT / "README.md"
+    before, rest = file.read_text().split(BEGIN)
+    file.write_text(before + BEGIN + readme_table() + END + rest.split(END)[1])
+
+
+def draw(device):
+    """Effective bandwidth of the plan and of the fastest peer, for each matrix and precision."""
+    import matplotlib
+    matplotlib.use("svg")
+    matplotlib.rcParams.update({"svg.hashsalt": "nonzero", "svg.fonttype": "none", "font.size": 9})
+    import matplotlib.pyplot as plot
+    panels = {p: load(device, p)[1] for p in ("double", "float")}
+    panels = {p: found for p, found in panels.items() if found}
+    if not panels:
+        return
+    names = sorted(next(iter(panels.values())), key=lambda name: (":" in name, name.lower()), reverse=True)
+    figure, axes = plot.subplots(1, len(panels), sharey=True, squeeze=False, figsize=(9, 1.1 + 0.21 * len(names)))
+    for axis, (precision, found) in zip(axes[0], panels.items()):
+        for y, name in enumerate(names):
+            if name not in found:
+                continue
+            entry = found[name]
+            plan, peer = (entry[0]["compulsory_bytes"] / r["seconds"] / 1e9 for r in entry[1:3])
+            axis.plot([peer, plan], [y, y], color="0.75", zorder=1)
+            axis.scatter([peer], [y], facecolor="white", edgecolor="0.3", zorder=2, label="fastest peer" if y == 0 else None)
+            axis.scatter([plan], [y], color="tab:green" if plan >= peer else "tab:red", zorder=3, label="plan" if y == 0 else None)
+            axis.annotate(f" {ratio(entry):.2f}", (1.0, y), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+        ceilings = [e[3] for e in found.values() if e[3]]
+        if ceilings:
+            axis.axvline(max(ceilings) / 1e9, color="tab:blue", linestyle="--", label="memory bandwidth")
+        axis.set(xscale="log", title=precision, xlabel="GB/s over the bytes that CSR must move")
+        axis.set_yticks(range(len(names)), names)
+        axis.grid(axis="x", alpha=0.3)
+    axes[0][0].legend(loc="lower right", fontsize=8)
+    figure.suptitle(f"{DEVICES[device][0]}: plan and fastest {DEVICES[device][1]}; at the right, how many times as fast the plan is")
+    figure.tight_layout()
+    figure.savefig(ROOT / f"docs/images/plans-{device}.svg", metadata={"Date": None})
+
+
+def add(source, name, machine):
+    run = json.loads(pathlib.Path(source).read_text())
+    for matrix in run["matrices"]:
+        matrix["matrix"] = short_name(matrix["matrix"])
+        matrix["results"] = [{f: r[f] for f in FIELDS if r.get(f) is not None} for r in matrix["results"]]
+    text = json.dumps({"machine": machine or run["device"]["description"], **run}, ensure_ascii=False, indent=None)
+    (RUNS / f"{name}.json").write_text(text.replace('{"matrix"', '\n{"matrix"').replace('{"kernel"', '\n {"kernel"') + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--readme", action="store_true", help="write the table into README.md")
+    parser.add_argument("--add", nargs=2, metavar=("RUN", "NAME"), help="store a run of nz bench --json")
+    parser.add_argument("--machine", help="for --add: processor or card, threads, compiler")
+    options = parser.parse_args()
+    if options.add:
+        add(*options.add, options.machine)
+    elif options.readme:
+        write_readme()
+    else:
+        for device in DEVICES:
+            draw(device)
+
+
+if __name__ == "__main__":
+    main()

@@ -33,11 +33,10 @@ def short_name(matrix):
 
 def load(device, precision="double"):
     """The machine, and for each matrix the plan's result and the fastest peer's, from all runs of a device."""
-    machines, found = [], {}
+    machines, found = {}, {}
     for file in sorted(RUNS.glob(f"{device}-*.json")):
         run = json.loads(file.read_text())
-        if run["machine"] not in machines:
-            machines.append(run["machine"])
+        machines[run["machine"]] = True
         for matrix in run["matrices"]:
             timed = [r for r in matrix["results"] if r.get("seconds")]
             plan = next((r for r in timed if r["kernel"] == "plan"), None)
@@ -63,8 +62,8 @@ def microseconds(result):
 def cells(entry):
     if entry is None:
         return ["–", "–", "–"]
-    peer = entry[2]["kernel"].removeprefix("cusparse_")
-    return [f"**{microseconds(entry[1])}** `{entry[1]['format']}`", f"{microseconds(entry[2])} {peer}", f"{ratio(entry):.2f}"]
+    return [f"**{microseconds(entry[1])}** `{entry[1]['format']}`",
+            f"{microseconds(entry[2])} {entry[2]['kernel'].removeprefix('cusparse_')}", f"{ratio(entry):.2f}"]
 
 
 def readme_table():
@@ -87,11 +86,8 @@ def readme_table():
             if chosen:
                 means.append(f"{DEVICES[device][0]}, {len(chosen)} {title} matrices: {mean(chosen):.2f}, "
                              f"at worst {min(map(ratio, chosen)):.2f}")
-    text = "\n".join(lines) + "\n"
-    if means:
-        machines = "; ".join(machine for machine, found in loaded.values() if found)
-        text += f"\nGeometric mean of the ratios: {'; '.join(means)}. Measured on {machines}.\n"
-    return text
+    machines = "; ".join(machine for machine, found in loaded.values() if found)
+    return "\n".join([*lines, "", f"Geometric mean of the ratios: {'; '.join(means)}. Measured on {machines}.", ""])
 
 
 def write_readme():
@@ -106,7 +102,7 @@ def draw(device):
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "nonzero", "svg.fonttype": "none", "font.size": 9})
     import matplotlib.pyplot as plot
-    panels = {p: load(device, p)[1] for p in ("double", "float")}
+    panels = {p: {name: e for name, e in load(device, p)[1].items() if e[0]["entries"] >= 10000} for p in ("double", "float")}
     panels = {p: found for p, found in panels.items() if found}
     if not panels:
         return
@@ -128,7 +124,7 @@ def draw(device):
         axis.set(xscale="log", title=precision, xlabel="GB/s over the bytes that CSR must move")
         axis.set_yticks(range(len(names)), names)
         axis.grid(axis="x", alpha=0.3)
-    axes[0][0].legend(loc="lower right", fontsize=8)
+    axes[0][0].legend(loc="lower left", fontsize=8)
     figure.suptitle(f"{DEVICES[device][0]}: plan and fastest {DEVICES[device][1]}; at the right, how many times as fast the plan is")
     figure.tight_layout()
     figure.savefig(ROOT / f"docs/images/plans-{device}.svg", metadata={"Date": None})
@@ -139,7 +135,7 @@ def add(source, name, machine):
     for matrix in run["matrices"]:
         matrix["matrix"] = short_name(matrix["matrix"])
         matrix["results"] = [{f: r[f] for f in FIELDS if r.get(f) is not None} for r in matrix["results"]]
-    text = json.dumps({"machine": machine or run["device"]["description"], **run}, ensure_ascii=False, indent=None)
+    text = json.dumps({"machine": machine or run["device"]["description"], **run}, ensure_ascii=False)
     (RUNS / f"{name}.json").write_text(text.replace('{"matrix"', '\n{"matrix"').replace('{"kernel"', '\n {"kernel"') + "\n")
 
 

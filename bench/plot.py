@@ -6,8 +6,7 @@
     bench/plot.py                                                                # draws docs/images/plans-*.svg (needs matplotlib)
     bench/plot.py --readme                                                       # writes the table into README.md
 
-A run is named <device>-<set>: h200-real, h200-generated, cpu-real, cpu-generated. Of each result only the fields that the
-documentation uses are stored.
+A run is named h200-real, h200-generated, cpu-real or cpu-generated. Only the fields that the documentation uses are stored.
 """
 
 import argparse
@@ -56,7 +55,7 @@ def mean(entries):
 
 def microseconds(result):
     value = result["seconds"] * 1e6
-    return f"{value:.{0 if value >= 99.5 else 1 if value >= 9.95 else 2}f}"
+    return f"{value:,.{0 if value >= 99.5 else 1 if value >= 9.95 else 2}f}"
 
 
 def cells(entry):
@@ -90,12 +89,6 @@ def readme_table():
     return "\n".join([*lines, "", f"Geometric mean of the ratios: {'; '.join(means)}. Measured on {machines}.", ""])
 
 
-def write_readme():
-    file = ROOT / "README.md"
-    before, rest = file.read_text().split(BEGIN)
-    file.write_text(before + BEGIN + readme_table() + END + rest.split(END)[1])
-
-
 def draw(device):
     """Effective bandwidth of the plan and of the fastest peer, for each matrix and precision."""
     import matplotlib
@@ -104,14 +97,10 @@ def draw(device):
     import matplotlib.pyplot as plot
     panels = {p: {name: e for name, e in load(device, p)[1].items() if e[0]["entries"] >= 10000} for p in ("double", "float")}
     panels = {p: found for p, found in panels.items() if found}
-    if not panels:
-        return
     names = sorted(next(iter(panels.values())), key=lambda name: (":" in name, name.lower()), reverse=True)
     figure, axes = plot.subplots(1, len(panels), sharey=True, squeeze=False, figsize=(9, 1.1 + 0.21 * len(names)))
     for axis, (precision, found) in zip(axes[0], panels.items()):
-        for y, name in enumerate(names):
-            if name not in found:
-                continue
+        for y, name in filter(lambda at: at[1] in found, enumerate(names)):
             entry = found[name]
             plan, peer = (entry[0]["compulsory_bytes"] / r["seconds"] / 1e9 for r in entry[1:3])
             axis.plot([peer, plan], [y, y], color="0.75", zorder=1)
@@ -148,9 +137,10 @@ def main():
     if options.add:
         add(*options.add, options.machine)
     elif options.readme:
-        write_readme()
+        before, rest = (ROOT / "README.md").read_text().split(BEGIN)
+        (ROOT / "README.md").write_text(before + BEGIN + readme_table() + END + rest.split(END)[1])
     else:
-        for device in DEVICES:
+        for device in filter(lambda device: load(device)[1], DEVICES):
             draw(device)
 
 

@@ -62,13 +62,10 @@ void from_thrust(cudaStream_t stream) {
   thrust::device_vector<double> val = host_val, x(3, 1.0), y(3);
 
   auto gpu = nz::find_device("cuda");
-  auto a =
-      nz::borrow_csr(nz::csr_view(3, 3, 5, thrust::raw_pointer_cast(row_begin.data()),
-                                  thrust::raw_pointer_cast(col.data()), thrust::raw_pointer_cast(val.data())),
-                     gpu, stream);
+  auto pointer = [](auto& array) { return thrust::raw_pointer_cast(array.data()); };
+  auto a = nz::borrow_csr(nz::csr_view(3, 3, 5, pointer(row_begin), pointer(col), pointer(val)), gpu, stream);
   auto plan = nz::make_plan(a);
-  nz::vector_view<double> x_there(gpu, thrust::raw_pointer_cast(x.data()), x.size());
-  nz::vector_view<double> y_there(gpu, thrust::raw_pointer_cast(y.data()), y.size());
+  nz::vector_view<double> x_there(gpu, pointer(x), x.size()), y_there(gpu, pointer(y), y.size());
   plan.multiply(x_there, y_there, stream);
 
   check(cudaStreamSynchronize(stream));

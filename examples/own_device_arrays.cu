@@ -42,10 +42,10 @@ void from_cuda_malloc(cudaStream_t stream) {
 
   {
     auto gpu = nz::find_device("cuda");
-    auto a = nz::borrow_csr(nz::csr_view(rows, cols, nnz, row_begin, col, val), gpu, stream);
+    auto a = nz::borrow_csr(nz::csr_view(rows, cols, nnz, row_begin, col, val), gpu, {stream});
     auto plan = nz::make_plan(a);
     nz::vector_view<double> x_there(gpu, x, cols), y_there(gpu, y, rows);
-    plan.multiply(x_there, y_there, stream);  // in your stream; does not wait
+    plan.multiply(x_there, y_there, {stream});  // in your stream; does not wait
 
     check(cudaMemcpyAsync(result.data(), y, rows * sizeof(double), cudaMemcpyDeviceToHost, stream));
     check(cudaStreamSynchronize(stream));
@@ -63,10 +63,11 @@ void from_thrust(cudaStream_t stream) {
 
   auto gpu = nz::find_device("cuda");
   auto pointer = [](auto& array) { return thrust::raw_pointer_cast(array.data()); };
-  auto a = nz::borrow_csr(nz::csr_view(3, 3, 5, pointer(row_begin), pointer(col), pointer(val)), gpu, stream);
+  auto a =
+      nz::borrow_csr(nz::csr_view(3, 3, 5, pointer(row_begin), pointer(col), pointer(val)), gpu, {stream});
   auto plan = nz::make_plan(a);
   nz::vector_view<double> x_there(gpu, pointer(x), x.size()), y_there(gpu, pointer(y), y.size());
-  plan.multiply(x_there, y_there, stream);
+  plan.multiply(x_there, y_there, {stream});
 
   check(cudaStreamSynchronize(stream));
   std::printf("Thrust: %g %g %g\n", static_cast<double>(y[0]), static_cast<double>(y[1]),

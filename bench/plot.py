@@ -2,7 +2,7 @@
 """The plots of docs/performance.md and the speed table of README.md, from the runs in docs/measurements/*.json.
 
     nz bench --device cuda --precision both --values random --json run.json wave.mtx.gz memplus.mtx.gz
-    bench/plot.py --add run.json h200-real --machine "NVIDIA H200, CUDA 13.0"    # stores the run in docs/measurements/
+    bench/plot.py --add run.json h200-real "NVIDIA H200, CUDA 13.0"    # stores the run in docs/measurements/
     bench/plot.py                                                                # draws docs/images/plans-*.svg (needs matplotlib)
     bench/plot.py --readme                                                       # writes the table into README.md
 
@@ -45,7 +45,7 @@ def load(device, precision="double"):
     return " and ".join(machines), found
 
 
-def ratio(entry):
+def ratio(entry):  # how many times as fast the plan is
     return entry[2]["seconds"] / entry[1]["seconds"]
 
 
@@ -86,7 +86,10 @@ def readme_table():
                 means.append(f"{DEVICES[device][0]}, {len(chosen)} {title} matrices: {mean(chosen):.2f}, "
                              f"at worst {min(map(ratio, chosen)):.2f}")
     machines = "; ".join(machine for machine, found in loaded.values() if found)
-    return "\n".join([*lines, "", f"Geometric mean of the ratios: {'; '.join(means)}. Measured on {machines}.", ""])
+    is_random = all(e[0].get("values") == "random" for _, found in loaded.values() for name, e in found.items() if ":" not in name)
+    notes = [f"Geometric mean of the ratios: {'; '.join(means)}.", f"Measured on {machines}.",
+             f"The real matrices have {'random values, which do not repeat' if is_random else 'the values of their files'}."]
+    return "\n".join([*lines, "", " ".join(notes), ""])
 
 
 def draw(device):
@@ -124,18 +127,17 @@ def add(source, name, machine):
     for matrix in run["matrices"]:
         matrix["matrix"] = short_name(matrix["matrix"])
         matrix["results"] = [{f: r[f] for f in FIELDS if r.get(f) is not None} for r in matrix["results"]]
-    text = json.dumps({"machine": machine or run["device"]["description"], **run}, ensure_ascii=False)
+    text = json.dumps({"machine": machine, **run}, ensure_ascii=False)
     (RUNS / f"{name}.json").write_text(text.replace('{"matrix"', '\n{"matrix"').replace('{"kernel"', '\n {"kernel"') + "\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--readme", action="store_true", help="write the table into README.md")
-    parser.add_argument("--add", nargs=2, metavar=("RUN", "NAME"), help="store a run of nz bench --json")
-    parser.add_argument("--machine", help="for --add: processor or card, threads, compiler")
+    parser.add_argument("--add", nargs=3, metavar=("RUN", "NAME", "MACHINE"), help="store a run of nz bench --json")
     options = parser.parse_args()
     if options.add:
-        add(*options.add, options.machine)
+        add(*options.add)
     elif options.readme:
         before, rest = (ROOT / "README.md").read_text().split(BEGIN)
         (ROOT / "README.md").write_text(before + BEGIN + readme_table() + END + rest.split(END)[1])

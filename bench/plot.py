@@ -2,9 +2,9 @@
 """The plots of docs/performance.md and the speed table of README.md, from the runs in docs/measurements/*.json.
 
     nz bench --device cuda --precision both --values random --json run.json wave.mtx.gz memplus.mtx.gz
-    bench/plot.py --add run.json h200-real "NVIDIA H200, CUDA 13.0"    # stores the run in docs/measurements/
-    bench/plot.py                                                                # draws docs/images/plans-*.svg (needs matplotlib)
-    bench/plot.py --readme                                                       # writes the table into README.md
+    bench/plot.py --add run.json h200-real "NVIDIA H200, CUDA 13.0"   # stores the run in docs/measurements/
+    bench/plot.py                                                     # draws docs/images/plans-*.svg (needs matplotlib)
+    bench/plot.py --readme                                            # writes README's table, and the page's means
 
 A run is named h200-real, h200-generated, cpu-real or cpu-generated. Only the fields that the documentation uses are stored.
 """
@@ -13,9 +13,10 @@ import argparse
 import json
 import math
 import pathlib
+import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-RUNS = ROOT / "docs/measurements"
+RUNS, PAGE = ROOT / "docs/measurements", ROOT / "docs/performance.md"
 DEVICES = {"h200": ("H200", "cuSPARSE"), "cpu": ("CPU", "peer")}  # a run's prefix: the device, whose kernels it is compared with
 FIELDS = ["kernel", "format", "peer", "bytes", "seconds", "bytes_per_second", "part_of_ceiling", "prepare_seconds", "pays_after"]
 # The rows of the README's table: a matrix, and what it is.
@@ -41,7 +42,7 @@ def load(device, precision="double"):
             plan = next((r for r in timed if r["kernel"] == "plan"), None)
             peer = min((r for r in timed if r["peer"]), key=lambda r: r["seconds"], default=None)
             if matrix["precision"] == precision and plan and peer:
-                found[short_name(matrix["matrix"])] = (matrix, plan, peer, run.get("ceiling_bytes_per_second"))
+                found[short_name(matrix["matrix"])] = (matrix, plan, peer, run["ceiling_bytes_per_second"])
     return " and ".join(machines), found
 
 
@@ -49,45 +50,46 @@ def ratio(entry):  # how many times as fast the plan is
     return entry[2]["seconds"] / entry[1]["seconds"]
 
 
+def of_set(found, name):
+    return [e for matrix, e in found.items() if (":" in matrix) == (name == "generated")]
+
+
 def mean(entries):
     return math.exp(sum(math.log(ratio(e)) for e in entries) / len(entries)) if entries else None
 
 
-def microseconds(result):
-    value = result["seconds"] * 1e6
-    return f"{value:,.{0 if value >= 99.5 else 1 if value >= 9.95 else 2}f}"
+def with_means(page):
+    """The text of a page with its geometric means, such as "1.81× (h200-real, double)", as the runs have them."""
+    return re.sub(r"\d+\.\d\d× \((\w+)-(\w+), (double|float)\)",
+                  lambda m: f"{mean(of_set(load(m[1], m[3])[1], m[2])):.2f}× ({m[1]}-{m[2]}, {m[3]})", page)
 
 
 def cells(entry):
     if entry is None:
         return ["–", "–", "–"]
-    return [f"**{microseconds(entry[1])}** `{entry[1]['format']}`",
-            f"{microseconds(entry[2])} {entry[2]['kernel'].removeprefix('cusparse_')}", f"{ratio(entry):.2f}"]
+    plan, peer = (f"{us:,.{0 if us >= 99.5 else 1 if us >= 9.95 else 2}f}" for us in (r["seconds"] * 1e6 for r in entry[1:3]))
+    return [f"**{plan}** `{entry[1]['format']}`", f"{peer} {entry[2]['kernel'].removeprefix('cusparse_')}", f"{ratio(entry):.2f}"]
 
 
 def readme_table():
     """The table of README.md: double precision, µs of one multiply."""
     loaded = {device: load(device) for device in DEVICES}
-    head = [f"{name}: plan | best {peer} | ratio" for name, peer in DEVICES.values()]
-    lines = [f"| double, µs per multiply | nonzeros | {' | '.join(head)} |", "|---|---:|" + "---:|---:|---:|" * len(DEVICES)]
+    head = "".join(f" {name}: plan | best {peer} | ratio |" for name, peer in DEVICES.values())
+    lines = [f"| double, µs per multiply | nonzeros |{head}", "|---|---:|" + "---:|---:|---:|" * len(DEVICES)]
     means = []
     for rows, title in ((REAL, "real"), (GENERATED, "generated")):
         for key, what in rows.items():
             entries = {d: max((e for name, e in found.items() if name.split(":")[0] == key),
                               key=lambda e: e[0]["entries"], default=None) for d, (_, found) in loaded.items()}
-            known = [e for e in entries.values() if e]
-            if known:
+            if known := [e for e in entries.values() if e]:
                 counts = " / ".join(dict.fromkeys(f"{e[0]['entries'] / 1e6:.2g} M" for e in known))
-                row = [c for d in DEVICES for c in cells(entries[d])]
-                lines.append(f"| {key}, {what} | {counts} | " + " | ".join(row) + " |")
+                lines.append(" | ".join([f"| {key}, {what}", counts, *(c for d in DEVICES for c in cells(entries[d]))]) + " |")
         for device, (_, found) in loaded.items():
-            chosen = [e for name, e in found.items() if (":" in name) == (title == "generated")]
-            if chosen:
+            if chosen := of_set(found, title):
                 means.append(f"{DEVICES[device][0]}, {len(chosen)} {title} matrices: {mean(chosen):.2f}, "
                              f"at worst {min(map(ratio, chosen)):.2f}")
-    machines = "; ".join(machine for machine, found in loaded.values() if found)
-    is_random = all(e[0].get("values") == "random" for _, found in loaded.values() for name, e in found.items() if ":" not in name)
-    notes = [f"Geometric mean of the ratios: {'; '.join(means)}.", f"Measured on {machines}.",
+    is_random = all(e[0].get("values") == "random" for _, found in loaded.values() for e in of_set(found, "real"))
+    notes = [f"Geometric mean of the ratios: {'; '.join(means)}.", f"Measured on {'; '.join(machine for machine, found in loaded.values() if found)}.",
              f"The real matrices have {'random values, which do not repeat' if is_random else 'the values of their files'}."]
     return "\n".join([*lines, "", " ".join(notes), ""])
 
@@ -95,24 +97,20 @@ def readme_table():
 def draw(device):
     """Effective bandwidth of the plan and of the fastest peer, for each matrix and precision."""
     import matplotlib
-    matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "nonzero", "svg.fonttype": "none", "font.size": 9})
     import matplotlib.pyplot as plot
-    panels = {p: {name: e for name, e in load(device, p)[1].items() if e[0]["entries"] >= 10000} for p in ("double", "float")}
-    panels = {p: found for p, found in panels.items() if found}
+    panels = {p: found for p in ("double", "float")
+              if (found := {name: e for name, e in load(device, p)[1].items() if e[0]["entries"] >= 10000})}
     names = sorted(next(iter(panels.values())), key=lambda name: (":" in name, name.lower()), reverse=True)
     figure, axes = plot.subplots(1, len(panels), sharey=True, squeeze=False, figsize=(9, 1.1 + 0.21 * len(names)))
     for axis, (precision, found) in zip(axes[0], panels.items()):
-        for y, name in filter(lambda at: at[1] in found, enumerate(names)):
-            entry = found[name]
+        for y, entry in ((y, found[name]) for y, name in enumerate(names) if name in found):
             plan, peer = (entry[0]["compulsory_bytes"] / r["seconds"] / 1e9 for r in entry[1:3])
             axis.plot([peer, plan], [y, y], color="0.75", zorder=1)
             axis.scatter([peer], [y], facecolor="white", edgecolor="0.3", zorder=2, label="fastest peer" if y == 0 else None)
             axis.scatter([plan], [y], color="tab:green" if plan >= peer else "tab:red", zorder=3, label="plan" if y == 0 else None)
             axis.annotate(f" {ratio(entry):.2f}", (1.0, y), xycoords=("axes fraction", "data"), va="center", fontsize=8)
-        ceilings = [e[3] for e in found.values() if e[3]]
-        if ceilings:
-            axis.axvline(max(ceilings) / 1e9, color="tab:blue", linestyle="--", label="memory bandwidth")
+        axis.axvline(max(e[3] for e in found.values()) / 1e9, color="tab:blue", linestyle="--", label="memory bandwidth")
         axis.set(xscale="log", title=precision, xlabel="GB/s over the bytes that CSR must move")
         axis.set_yticks(range(len(names)), names)
         axis.grid(axis="x", alpha=0.3)
@@ -133,7 +131,7 @@ def add(source, name, machine):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--readme", action="store_true", help="write the table into README.md")
+    parser.add_argument("--readme", action="store_true", help="write the table and the means")
     parser.add_argument("--add", nargs=3, metavar=("RUN", "NAME", "MACHINE"), help="store a run of nz bench --json")
     options = parser.parse_args()
     if options.add:
@@ -141,6 +139,7 @@ def main():
     elif options.readme:
         before, rest = (ROOT / "README.md").read_text().split(BEGIN)
         (ROOT / "README.md").write_text(before + BEGIN + readme_table() + END + rest.split(END)[1])
+        PAGE.write_text(with_means(PAGE.read_text()))
     else:
         for device in filter(lambda device: load(device)[1], DEVICES):
             draw(device)

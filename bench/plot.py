@@ -18,7 +18,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RUNS, PAGE = ROOT / "docs/measurements", ROOT / "docs/performance.md"
 DEVICES = {"h200": ("H200", "cuSPARSE"), "cpu": ("CPU", "peer")}  # a run's prefix: the device, whose kernels it is compared with
-FIELDS = ["kernel", "format", "peer", "bytes", "seconds", "bytes_per_second", "part_of_ceiling", "prepare_seconds", "pays_after"]
+FIELDS = ["kernel", "chosen_kernel", "peer", "bytes", "seconds", "bytes_per_second", "part_of_ceiling", "prepare_seconds", "pays_after"]
 # The rows of the README's table: a matrix, and what it is.
 REAL = {"wave": "3-D mesh", "memplus": "circuit", "cnr-2000": "web crawl", "bcsstk16": "structural FEM",
         "c-62": "optimisation", "slam_w10000_H": "3×3 blocks", "soc-Slashdot0902": "social network", "lp_nw04": "36 long rows"}
@@ -68,7 +68,7 @@ def cells(entry):
     if entry is None:
         return ["–", "–", "–"]
     plan, peer = (f"{us:,.{0 if us >= 99.5 else 1 if us >= 9.95 else 2}f}" for us in (r["seconds"] * 1e6 for r in entry[1:3]))
-    return [f"**{plan}** `{entry[1]['format']}`", f"{peer} {entry[2]['kernel'].removeprefix('cusparse_')}", f"{ratio(entry):.2f}"]
+    return [f"**{plan}** `{entry[1]['chosen_kernel']}`", f"{peer} {entry[2]['kernel'].removeprefix('cusparse_')}", f"{ratio(entry):.2f}"]
 
 
 def readme_table():

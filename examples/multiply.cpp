@@ -1,4 +1,4 @@
-// Reads a matrix and multiplies it by a vector of ones: on a graph, how many links each page has.
+// Reads a matrix and multiplies it by a vector of ones: on a graph, the number of links of each page.
 //   multiply [FILE]
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 int main(int argc, char** argv) try {
   const char* file = argc > 1 ? argv[1] : "examples/data/debian-packages.mtx";
 
-  auto a = nz::read<double>(file);  // csr<double>; .mtx .mtx.gz .tar.gz .npz
+  auto a = nz::read<double>(file);  // .mtx, .mtx.gz, .tar.gz or .npz
   std::vector<double> x(a.cols, 1.0), y(a.rows);
-  auto plan = nz::make_plan(a, {.expected_multiplies = 1000});  // the kernel that suits it; says why
+  auto plan = nz::make_plan(a, {.expected_multiplies = 1000});  // chooses format and kernel
   plan.multiply(x, y);                                          // y = A x
   plan.multiply(2.0, x, -1.0, y);                               // y = 2 A x - y
 

@@ -1,4 +1,4 @@
-"""docs/kernels.md has a part for every kernel of the table that is ours and not serial, and for nothing else.
+"""docs/kernels.md has a section for every kernel of the table that is ours and not serial, and for no other.
 
     NZ=build/release/cli/nz python tests/docs/test_kernels.py
 """
@@ -23,12 +23,6 @@ class KernelPage(unittest.TestCase):
         kernels = {row["name"] for row in rows if not row["name"].endswith("_serial")}
         headings = re.findall(r"^### ([^:\n]+):", PAGE, re.M)
         self.assertEqual({name for heading in headings for name in heading.split(" and ")}, kernels)
-
-    def test_every_link_leads_somewhere(self):
-        targets = re.findall(r"\]\((?!https?:)([^)#]+)", PAGE)
-        self.assertGreater(len(targets), 0)
-        for target in targets:
-            self.assertTrue((DOCS / target).exists(), target)
 
 
 if __name__ == "__main__":

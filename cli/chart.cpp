@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "chart_canvas.hpp"
-
 namespace nz::cli {
 namespace {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "png.hpp"
+#include "canvas.hpp"
 
 namespace nz::cli {
 

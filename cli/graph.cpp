@@ -1,25 +1,25 @@
-#include "graph_argument.hpp"
+#include "graph.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <numeric>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include <nonzero/io/edge_list.hpp>
-#include <nonzero/io/matrix_market.hpp>
 #include <nonzero/io/npz.hpp>
+#include <nonzero/io/output_file.hpp>
 #include <nonzero/io/read.hpp>
 
-#include "failures.hpp"
-#include "matrix_argument.hpp"
-#include "vector_file.hpp"
+#include "matrices.hpp"
+#include "output.hpp"
 
 namespace nz::cli {
 namespace {
-
-bool is_stdin(const std::string& name) { return name == "-"; }
 
 /// One name on each line.
 std::vector<std::string> read_names(const std::string& file) {
@@ -35,7 +35,7 @@ std::vector<std::string> read_names(const std::string& file) {
   return out;
 }
 
-/// Pages by their names, or by their numbers where they have none.
+/// Finds pages by name, or by number where they have no names.
 template <class V> class page_finder {
  public:
   explicit page_finder(const loaded_graph<V>& graph) : pages_(graph.links.rows) {
@@ -75,19 +75,17 @@ std::vector<double> read_page_weights(const std::string& name, const loaded_grap
 
 template <class V> bool is_weight(V value) { return std::isfinite(value) && value >= 0; }
 
+bool is_table(const std::string& name) { return has_extension(name, ".txt") || has_extension(name, ".tsv"); }
+
 }  // namespace
 
-void graph_argument::add_to(CLI::App& command) {
-  command
-      .add_option(
-          "GRAPH", name,
-          "A matrix (entry (a, b): a links to b) or an edge list (lines of two names); - for standard "
-          "input")
-      ->required()
-      ->option_text(" ");
-  command.add_flag("--edges", is_edges, "GRAPH is an edge list: needed on standard input only");
-  command.add_option("--names", names, "The pages' names, one on each line")->type_name("FILE");
-  add_precision_option(command, precision);
+void graph_argument::add_to(command& c) {
+  c.argument(
+      "GRAPH", name,
+      "A matrix (entry (a, b): a links to b), an edge list (lines of two names), or - for standard input");
+  c.flag("--edges", is_edges, "GRAPH is an edge list (needed only on standard input)");
+  c.file("--names", names, "File with the names of the pages, one on each line");
+  c.precision(precision);
 }
 
 template <class V> std::string loaded_graph<V>::name_of(index page) const {
@@ -99,19 +97,19 @@ template <class V> loaded_graph<V> load_graph(const graph_argument& argument) {
   const std::string path = input_path(argument.name);
   std::error_code ignored;
   const bool is_file = std::filesystem::is_regular_file(path, ignored);
-  if (argument.is_edges || (is_file && !is_stdin(argument.name) && is_edge_list(path))) {
+  if (argument.is_edges || (is_file && argument.name != "-" && is_edge_list(path))) {
     auto [links, names] = read_edge_list<V>(path);
     out = {std::move(links), std::move(names)};
   } else {
     out.links = load<V>(argument.name).matrix;
   }
   if (out.links.rows != out.links.cols)
-    throw shape_error(fmt::format("{}: a graph has as many rows as columns, and this matrix is {} × {}",
+    throw shape_error(fmt::format("{}: the matrix of a graph is square, but this one is {} × {}",
                                   argument.name, out.links.rows, out.links.cols));
   if (argument.names.empty()) return out;
   out.names = read_names(argument.names);
   if (out.names.size() != static_cast<std::size_t>(out.links.rows))
-    throw shape_error(fmt::format("{}: there must be a name for each of the {} pages, and there are {}",
+    throw shape_error(fmt::format("{}: there must be a name for each of the {} pages, but there are {}",
                                   argument.names, out.links.rows, out.names.size()));
   return out;
 }
@@ -129,11 +127,11 @@ template <class V> void require_link_weights(const loaded_graph<V>& graph, const
                         file, graph.name_of(i), graph.name_of(graph.links.col[k]), counted, weight));
       sum += static_cast<double>(weight);
     }
-    const V share = static_cast<V>(1 / sum);
-    if (sum != 0 && !(std::isfinite(share) && share > 0))
-      throw unsupported(
-          fmt::format("{}: the weights of page {}{} add up to {}: too much or too little to share rank by",
-                      file, graph.name_of(i), counted, sum));
+    const V part = static_cast<V>(1 / sum);
+    if (sum != 0 && !(std::isfinite(part) && part > 0))
+      throw unsupported(fmt::format(
+          "{}: the weights of page {}{} add up to {}, which is too large or too small to divide by", file,
+          graph.name_of(i), counted, sum));
   }
 }
 
@@ -141,7 +139,7 @@ template <class V>
 std::vector<double> load_page_weights(const std::string& name, const loaded_graph<V>& graph) {
   std::vector<double> out = read_page_weights(name, graph);
   if (out.size() != static_cast<std::size_t>(graph.links.rows))
-    throw shape_error(fmt::format("{}: there must be a weight for each of the {} pages, and there are {}",
+    throw shape_error(fmt::format("{}: there must be a weight for each of the {} pages, but there are {}",
                                   name, graph.links.rows, out.size()));
   const auto bad = std::find_if_not(out.begin(), out.end(), is_weight<double>);
   if (bad != out.end())
@@ -152,13 +150,44 @@ std::vector<double> load_page_weights(const std::string& name, const loaded_grap
   return out;
 }
 
-template struct loaded_graph<float>;
-template struct loaded_graph<double>;
-template loaded_graph<float> load_graph(const graph_argument&);
-template loaded_graph<double> load_graph(const graph_argument&);
-template void require_link_weights(const loaded_graph<float>&, const std::string&);
-template void require_link_weights(const loaded_graph<double>&, const std::string&);
-template std::vector<double> load_page_weights(const std::string&, const loaded_graph<float>&);
-template std::vector<double> load_page_weights(const std::string&, const loaded_graph<double>&);
+template <class V> std::vector<ranked_page> top_pages(const std::vector<V>& rank, std::int64_t count) {
+  std::vector<index> order(rank.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto shown = std::min(static_cast<std::size_t>(count), order.size());
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(), [&](index a, index b) {
+        const V of_a = rank[static_cast<std::size_t>(a)], of_b = rank[static_cast<std::size_t>(b)];
+        return of_a != of_b ? of_a > of_b : a < b;
+      });
+  std::vector<ranked_page> out;
+  for (std::size_t i = 0; i < shown; ++i)
+    out.push_back({order[i], static_cast<double>(rank[static_cast<std::size_t>(order[i])])});
+  return out;
+}
+
+void require_rank_name(const std::string& name) {
+  require_extension(name, "a rank", {".mtx", ".npz", ".txt", ".tsv"});
+}
+
+template <class V>
+void write_ranks(const std::string& name, const loaded_graph<V>& graph, const std::vector<V>& rank) {
+  if (!is_table(name)) return write_vector_file<V>(name, rank);
+  std::string lines;
+  for (const auto& [page, of_page] : top_pages(rank, static_cast<std::int64_t>(rank.size())))
+    fmt::format_to(std::back_inserter(lines), "{}\t{}\n", graph.name_of(page), static_cast<V>(of_page));
+  output_file file(name);
+  file.write(lines.data(), lines.size());
+  file.commit();
+}
+
+#define NZ_INSTANTIATE(V)                                                                     \
+  template struct loaded_graph<V>;                                                            \
+  template loaded_graph<V> load_graph(const graph_argument&);                                 \
+  template void require_link_weights(const loaded_graph<V>&, const std::string&);             \
+  template std::vector<double> load_page_weights(const std::string&, const loaded_graph<V>&); \
+  template std::vector<ranked_page> top_pages(const std::vector<V>&, std::int64_t);           \
+  template void write_ranks(const std::string&, const loaded_graph<V>&, const std::vector<V>&);
+NZ_INSTANTIATE(float)
+NZ_INSTANTIATE(double)
 
 }  // namespace nz::cli

@@ -22,48 +22,45 @@ bool has_files(const std::vector<option_row>& options) {
 /// The choices of a positional argument, or the names of files.
 std::string bash_words(const std::vector<option_row>& options) {
   for (const option_row& o : options)
-    if (o.is_positional() && !o.choices.empty())
-      return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$word\"))", joined(o.choices));
-  return has_files(options) ? "COMPREPLY=($(compgen -f -- \"$word\"))" : "COMPREPLY=()";
+    if (o.is_positional() && !o.choices.empty()) return fmt::format("_nz_words '{}'", joined(o.choices));
+  return has_files(options) ? "_nz_files" : ":";
 }
 
 std::string bash_script(const std::vector<command_options>& all) {
   std::string out = R"(# bash completion for nz; load it by: source <(nz completion bash)
+_nz_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word"); }
+_nz_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$word"); }
+_nz_list() {  # completes the last of several names separated by commas
+  local before=; [[ $word != *,* ]] || before=${word%,*},
+  mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${word##*,}")
+}
 _nz() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} list=
-  if ((COMP_CWORD == 1)); then
+  local word=${COMP_WORDS[COMP_CWORD]}
+  COMPREPLY=()
 )";
   std::vector<std::string> names{"--help", "--version"};
   for (const auto& [row, options] : all) names.emplace_back(row.name);
-  out += fmt::format("    COMPREPLY=($(compgen -W '{}' -- \"$word\"))\n    return\n  fi\n", joined(names));
-  out += "  case ${COMP_WORDS[1]}:$before in\n";
+  out += fmt::format("  if ((COMP_CWORD == 1)); then _nz_words '{}'; return; fi\n", joined(names));
+  out += "  case ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD-1]} in\n";
   for (const auto& [row, options] : all)
-    for (const option_row& o : options) {
-      if (o.is_positional() || !o.takes_value) continue;
-      const std::string short_pattern =
-          o.short_name.empty() ? "" : fmt::format("|{}:{}", row.name, o.short_name);
-      if (o.is_file)
-        out += fmt::format("  {}:{}{}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", row.name, o.name,
-                           short_pattern);
-      else if (o.name == "--kernels")  // the last of a list
-        out += fmt::format(
-            "  {}:{}) [[ $word == *,* ]] && list=${{word%,*}},; "
-            "COMPREPLY=($(compgen -P \"$list\" -W '{}' -- \"${{word##*,}}\")); return ;;\n",
-            row.name, o.name, joined(o.choices));
-      else
-        out += fmt::format("  {}:{}{}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n", row.name,
-                           o.name, short_pattern, joined(o.choices));
-    }
+    for (const option_row& o : options)
+      if (!o.is_positional() && o.takes_value)
+        out += fmt::format("  {}:{}{}) {}; return ;;\n", row.name, o.name,
+                           o.short_name.empty() ? "" : fmt::format("|{}:{}", row.name, o.short_name),
+                           o.is_file ? "_nz_files"
+                           : o.choices.empty()
+                               ? ":"
+                               : fmt::format("{} '{}'", o.name == "--kernels" ? "_nz_list" : "_nz_words",
+                                             joined(o.choices)));
   out += "  esac\n  case ${COMP_WORDS[1]}:$word in\n";
   for (const auto& [row, options] : all) {
     std::vector<std::string> long_names{"--help"};
     for (const option_row& o : options)
       if (!o.is_positional()) long_names.push_back(o.name);
-    out += fmt::format("  {}:-*) COMPREPLY=($(compgen -W '{}' -- \"$word\")) ;;\n", row.name,
-                       joined(long_names));
-    out += fmt::format("  {}:*) {} ;;\n", row.name, bash_words(options));
+    out += fmt::format("  {}:-*) _nz_words '{}' ;;\n  {}:*) {} ;;\n", row.name, joined(long_names), row.name,
+                       bash_words(options));
   }
-  return out + "  esac\n}\ncomplete -o filenames -F _nz nz\n";
+  return out + "  esac\n}\ncomplete -F _nz nz\n";
 }
 
 /// Inside single quotes, and in zsh's specifications also before brackets and colons.
@@ -98,8 +95,8 @@ _nz() {
                                  : !o.choices.empty()  ? fmt::format("({})", joined(o.choices))
                                  : o.is_file           ? "_files"
                                                        : " ";
-      if (o.is_positional()) {
-        out += fmt::format(" \\\n      '*:{}:{}'", o.name, action);
+      if (o.is_positional()) {  // one specification for all of them
+        if (&o == &options.front()) out += fmt::format(" \\\n      '*:{}:{}'", o.name, action);
         continue;
       }
       for (const std::string& name : {o.short_name, o.name})
@@ -109,7 +106,7 @@ _nz() {
     }
     out += " ;;\n";
   }
-  return out + "  esac\n}\ncompdef _nz nz\n";
+  return out + "  esac\n}\nif [[ $funcstack[1] == _nz ]]; then _nz \"$@\"; else compdef _nz nz; fi\n";
 }
 
 std::string fish_script(const std::vector<command_options>& all) {

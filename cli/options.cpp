@@ -153,7 +153,8 @@ void command::arguments(const std::string& name, std::vector<std::string>& value
                         const std::string& help) {
   add(name, " ", help, [&values](const auto& given) { values = given; })
       ->required(least > 0)
-      ->expected(least, 1 << 20);
+      ->expected(least, 1 << 20)
+      ->allow_extra_args();
   options_.back().is_file = true;
 }
 
@@ -307,7 +308,9 @@ const kernel_row& find_named_kernel(const std::string& name, std::optional<devic
   try {
     return runs_on ? find_kernel(name, *runs_on) : find_kernel(name);
   } catch (const unsupported& e) {
-    throw usage_error(e.what() + suggestion(name, kernel_names(runs_on)));
+    const std::string similar = suggestion(name, kernel_names(runs_on));
+    throw usage_error(
+        similar.empty() ? e.what() : fmt::format("there is no kernel '{}'{} (see nz list)", name, similar));
   }
 }
 

@@ -93,8 +93,9 @@ void require_extension(const std::string& file, std::string_view what,
                        std::initializer_list<std::string_view> of) {
   if (file == "-") return;
   if (std::none_of(of.begin(), of.end(), [&](auto extension) { return has_extension(file, extension); }))
-    throw usage_error(
-        fmt::format("{}: {} is written as {}; use that extension", file, what, fmt::join(of, " or ")));
+    throw usage_error(fmt::format("{}: {} is written as {}{}{}; use that extension", file, what,
+                                  fmt::join(of.begin(), of.end() - 1, ", "), of.size() > 1 ? " or " : "",
+                                  *(of.end() - 1)));
   require_writable(file);
 }
 

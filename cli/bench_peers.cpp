@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/values.hpp>
+
 namespace nz::cli {
 namespace {
 
@@ -155,9 +157,9 @@ template <class V> double peer_entry<V>::run(int calls, bool) {  // it always wa
   return *seconds;
 }
 
-template class peer_matrix<float>;
-template class peer_matrix<double>;
-template class peer_entry<float>;
-template class peer_entry<double>;
+#define NZ_INSTANTIATE(V)        \
+  template class peer_matrix<V>; \
+  template class peer_entry<V>;
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

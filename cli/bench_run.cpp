@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/values.hpp>
+
 #include "bench.hpp"
 #include "peer_process.hpp"
 
@@ -210,7 +212,6 @@ std::vector<std::string> suite_for(const device& on) {
                                                 const trials_of_matrix<V>&, const bench_setting&); \
   template std::vector<bench_result> run_bench(entries<V>&, const bench_setting&,                  \
                                                const std::function<void(double)>&);
-NZ_INSTANTIATE(float)
-NZ_INSTANTIATE(double)
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

@@ -18,21 +18,21 @@ struct image {
 
   image(int w, int h, rgb colour)
       : width(w), height(h), pixels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h), colour) {}
-  /// Fills the part of a rectangle that lies within the image.
+  /// Fills a rectangle, clipped to the image.
   void fill(int x, int y, int w, int h, rgb colour);
 };
 
-/// The colour so far along a ramp of at least two: 0 is its first, 1 its last, NaN its first.
+/// Interpolates between the colours of a ramp (at least two): 0 and NaN give the first, 1 the last.
 rgb colour_on(std::span<const rgb> ramp, double part);
 
-/// Writes the image as a PNG file that is whole or not there.
+/// Writes a PNG file atomically.
 void write_png(const std::string& path, const image& picture);
 
 struct box {
   double left, top, width, height;
 };
 
-/// White paper to draw on, in units of which a pixel is half; y grows downwards.
+/// A white canvas. A unit is two pixels; y grows downwards.
 class canvas {
  public:
   enum class align { left, centre, right };
@@ -46,29 +46,28 @@ class canvas {
   canvas& operator=(const canvas&) = delete;
 
   void line(double x1, double y1, double x2, double y2, rgb colour, double thickness = 1);
-  /// Through the points, as far as it is inside. Points that are not finite are gaps.
+  /// A line through the points, clipped to `inside`. A point that is not finite is a gap.
   void path(std::span<const point> points, const box& inside, rgb colour);
   void outline(const box& around, rgb colour);
   void fill(const box& all_of, rgb colour);
   void dot(point centre, double radius, rgb colour);
-  /// Its baseline at y; returns how wide it is.
+  /// With its baseline at y; returns its width.
   double text(const std::string& words, double x, double y, double size, rgb colour, align at);
   double text_width(const std::string& words, double size);
-  /// Turned to read upwards, centred at (x, y).
+  /// Rotated to read upwards, centred at (x, y).
   void upward_text(const std::string& words, double x, double y, double size, rgb colour);
-  /// Stretched to fill the box. Pixels that are smaller in it are averaged, those that are larger stay
-  /// squares.
+  /// Scaled to the box. Pixels that shrink are averaged; pixels that grow stay squares.
   void picture(const image& pixels, const box& in);
-  /// A PNG file that is whole or not there.
+  /// Writes a PNG file atomically.
   void write(const std::string& path);
 
  private:
-  struct parts;
-  std::unique_ptr<parts> parts_;
+  struct drawing;
+  std::unique_ptr<drawing> on_;
 };
 
-/// Fewer points of a path that looks the same: of those in a column so wide the first, the lowest, the
-/// highest and the last. Points that are not finite stay.
+/// Drops points that do not change the picture: of each column of that width, the first, lowest, highest and
+/// last point stay, and all that are not finite.
 std::vector<canvas::point> thin_out(std::span<const canvas::point> points, double column);
 
 }  // namespace nz::cli

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/values.hpp>
+
 #include "terminal.hpp"
 
 namespace nz::cli {
@@ -142,7 +144,6 @@ std::string verdict_text(const outcome& of, padding_budget budget) {
   template outcome try_kernel(const kernel_row&, const csr<V>&, const trials_of_matrix<V>&, padding_budget, \
                               const std::function<ready_matrix<V>()>&,                                      \
                               const std::function<void(ready_matrix<V>&)>&);
-NZ_INSTANTIATE(float)
-NZ_INSTANTIATE(double)
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/values.hpp>
 #include <nonzero/io/edge_list.hpp>
 #include <nonzero/io/npz.hpp>
 #include <nonzero/io/output_file.hpp>
@@ -187,7 +188,6 @@ void write_ranks(const std::string& name, const loaded_graph<V>& graph, const st
   template std::vector<double> load_page_weights(const std::string&, const loaded_graph<V>&); \
   template std::vector<ranked_page> top_pages(const std::vector<V>&, std::int64_t);           \
   template void write_ranks(const std::string&, const loaded_graph<V>&, const std::vector<V>&);
-NZ_INSTANTIATE(float)
-NZ_INSTANTIATE(double)
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

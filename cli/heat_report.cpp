@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <nonzero/core/values.hpp>
+
 #include "chart.hpp"
 #include "terminal.hpp"
 
@@ -254,7 +256,6 @@ void write_plot(const heat_command& command, const cell_grid& grid, const heat_r
   template void print_summary(const heat_command&, const cell_grid&, const heat_result<V>&,    \
                               const heat_history&);                                            \
   template void write_plot(const heat_command&, const cell_grid&, const heat_result<V>&, const heat_history&);
-NZ_INSTANTIATE(float)
-NZ_INSTANTIATE(double)
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/values.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/io/npz.hpp>
 #include <nonzero/io/read.hpp>
@@ -159,7 +160,6 @@ template <class V> void write_vector_file(const std::string& name, std::span<con
   template std::vector<V> read_vector_file(const std::string&);                      \
   template std::vector<V> read_vector_or(const std::string&, const char*, index, V); \
   template void write_vector_file(const std::string&, std::span<const V>);
-NZ_INSTANTIATE(float)
-NZ_INSTANTIATE(double)
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

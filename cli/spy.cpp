@@ -66,7 +66,7 @@ template <class V> density_grid find_density(const csr<V>& a, int max_width, int
 
 constexpr int dots_across = 2, dots_down = 4;  // in a braille character
 
-/// From blue to orange, in the colours of a 256-colour terminal; seen on light and dark ground alike.
+/// From blue to orange in a 256-colour terminal; visible on light and dark backgrounds.
 constexpr int ramp[] = {67, 68, 74, 73, 72, 107, 143, 179, 215, 209};
 
 /// The characters that a picture in the terminal may take, without its frame.
@@ -83,7 +83,7 @@ std::string in_colour(double shade, std::string_view text) {
   return fmt::format("\x1b[38;5;{}m{}\x1b[0m", ramp[std::min(step, std::size(ramp) - 1)], text);
 }
 
-/// Each entry a square: " ■ · ".
+/// A row of a small matrix: " ■ · ".
 std::string draw_squares(const density_grid& grid, int y, bool with_colour) {
   std::string out;
   for (int x = 0; x < grid.width; ++x) {
@@ -96,8 +96,8 @@ std::string draw_squares(const density_grid& grid, int y, bool with_colour) {
   return out + ' ';
 }
 
-/// Which dots are set. In a picture that is mostly dots, a dot stands for its cell only if the cell is fuller
-/// than a threshold that differs from dot to dot (ordered dithering): half full, half of the dots.
+/// Which dots are set: those of cells with entries. In a picture that would be mostly dots, ordered
+/// dithering: a dot is set where the shade of its cell exceeds a threshold that differs from dot to dot.
 struct dot_rule {
   bool is_thinned = false;
 
@@ -157,13 +157,13 @@ constexpr rgb paper = {255, 255, 255};
 constexpr rgb frame = {176, 182, 194};
 constexpr rgb empty_square = {243, 244, 248};
 
-/// Light to dark: sky, blue, indigo, near black. The lightest still stands out from the paper.
+/// Light to dark: sky, blue, indigo, near black.
 constexpr rgb pixel_ramp[] = {{158, 210, 230}, {86, 160, 211}, {52, 104, 176}, {48, 52, 130}, {24, 12, 58}};
 
-constexpr int largest_square = 48;  // pixels; a tiny matrix need not fill the picture
+constexpr int largest_square = 48;  // pixels, for an entry of a tiny matrix
 constexpr int least_square_with_gap = 6;
 
-/// Whether the entries are so few that single pixels would hardly be seen.
+/// Whether single pixels would hardly be visible.
 bool is_faint(const density_grid& grid) {
   const auto filled = std::count_if(grid.count.begin(), grid.count.end(), [](offset n) { return n > 0; });
   return 50 * filled < static_cast<std::ptrdiff_t>(grid.count.size());
@@ -187,7 +187,7 @@ image draw_image(const density_grid& grid, int size) {
     for (int x = 0; x < grid.width; ++x) {
       const bool is_entry = grid.at(x, y) > 0;
       if (!is_entry && gap == 0) continue;
-      // Where no cell holds more than one entry there is no density to show: one colour, not too dark.
+      // Without cells of several entries there is no density to show: one colour.
       const rgb colour =
           is_entry ? colour_on(pixel_ramp, grid.largest == 1 ? 0.55 : grid.shade(x, y)) : empty_square;
       out.fill(margin + gap + x * scale, margin + gap + y * scale, scale - gap, scale - gap, colour);
@@ -200,10 +200,10 @@ constexpr int default_pixels = 1024;
 struct spy_options {
   matrix_argument matrix;
   std::string out;  // empty: the terminal
-  int size = 0;     // 0: what the terminal has, or default_pixels
+  int size = 0;     // 0: the size of the terminal, or default_pixels
 };
 
-/// The screen less the frame, and less the lines above and below the picture.
+/// The terminal without the frame and the lines above and below the picture.
 text_space space_for(const spy_options& options) {
   const extent screen = terminal_size(STDOUT_FILENO);
   if (options.size > 0) return {options.size, options.size};

@@ -29,14 +29,14 @@ void add_line(std::string& out, std::string line) {
   out += line + "\n";
 }
 
-constexpr auto patience = std::chrono::seconds(1);
+constexpr auto delay = std::chrono::seconds(1);
 constexpr auto refresh = std::chrono::milliseconds(100);
 constexpr int bar_width = 30;
 
 std::atomic<bool> is_drawn = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler reads it");
 
-/// What fails to show is no error: the bar is a courtesy.
+/// A failure to write is ignored.
 void write_error(std::string_view text) noexcept {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
@@ -106,7 +106,7 @@ std::vector<int> table::widths() const {
   std::vector<int> out;
   for (const column& c : columns_) out.push_back(display_width(c.title));
   for (const auto& row : rows_)
-    for (std::size_t c = 0; c < row.size() && !runs_on(row, c); ++c)
+    for (std::size_t c = 0; c < row.size() && !spans(row, c); ++c)
       out[c] = std::max(out[c], display_width(row[c]));
   return out;
 }
@@ -126,14 +126,14 @@ std::string table::text() const {
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c)
-      line += std::string(gap) + (runs_on(row, c) ? row[c] : in_column(row[c], widths[c], columns_[c].align));
+      line += std::string(gap) + (spans(row, c) ? row[c] : in_column(row[c], widths[c], columns_[c].align));
     add_line(out, line);
   }
   return out;
 }
 
 progress_bar::progress_bar(std::string label)
-    : label_(std::move(label)), is_wanted_(is_terminal(STDERR_FILENO)), next_(clock::now() + patience) {}
+    : label_(std::move(label)), is_wanted_(is_terminal(STDERR_FILENO)), next_(clock::now() + delay) {}
 
 progress_bar::~progress_bar() { erase_progress(); }
 
@@ -141,7 +141,7 @@ void progress_bar::show(double part) {
   if (!is_wanted_ || clock::now() < next_) return;
   next_ = clock::now() + refresh;
   part = std::clamp(part, 0.0, 1.0);
-  // The line must not wrap, or it could not be erased: the name gives way.
+  // A line that wraps could not be erased, so the label is shortened.
   const auto room =
       static_cast<std::size_t>(std::max(0, terminal_size(STDERR_FILENO).columns - bar_width - 10));
   is_drawn = true;
@@ -151,7 +151,7 @@ void progress_bar::show(double part) {
 
 std::string shorten_label(std::string_view label, std::size_t room) {
   if (label.size() <= room) return std::string(label);
-  const std::size_t verb = std::min(label.find(' '), label.size() - 1) + 1;  // and the blank behind it
+  const std::size_t verb = std::min(label.find(' '), label.size() - 1) + 1;  // with the blank after it
   if (room <= verb) return std::string(label.substr(0, room));
   std::string_view end = label.substr(label.size() - (room - verb - 1));
   while (!end.empty() && (static_cast<unsigned char>(end[0]) & 0xC0) == 0x80) end.remove_prefix(1);

@@ -124,41 +124,18 @@ bench_matrix bench_one(const std::string& name, const chosen_rows& rows, const b
   return out;
 }
 
-void require_valid(const bench_options& options) {
-  require_stdin_once("bench", options.matrices, options.precision);
-  for (const std::string& name : options.matrices) require_known(name);
-}
-
-/// The file for the JSON, opened before the work: it would be lost if the file could not be written.
-class json_sink {
- public:
-  explicit json_sink(const std::string& name) : is_stdout_(name == "-") {
-    if (!name.empty() && !is_stdout_) file_.emplace(name);
-  }
-  bool is_stdout() const { return is_stdout_; }
-  void write(const json& value) {
-    const std::string text = value.text();
-    if (is_stdout_) print(text);
-    if (!file_) return;
-    file_->write(text.data(), text.size());
-    file_->commit();
-  }
-
- private:
-  bool is_stdout_;
-  std::optional<output_file> file_;
-};
-
 /// What conversions are compared with: the plain loop, where it runs.
 std::vector<std::string_view> baselines_on(device_kind kind) {
   if (kind == device_kind::cpu) return {"openmp_csr", "csr_serial"};
   return {"csr_vector"};
 }
 
-/// Prints the results, matrix by matrix, and collects the JSON.
+/// Prints the results, matrix by matrix, and writes the JSON. Its file is opened before the work, which would
+/// be lost if the file could not be written.
 class bench_record {
  public:
-  bench_record(const bench_setting& setting, json_sink& sink) : setting_(setting), sink_(sink) {
+  bench_record(const bench_setting& setting, std::optional<output_file>& file, bool prints_json)
+      : setting_(setting), file_(file), prints_json_(prints_json) {
     show(setting_text(setting));
   }
 
@@ -175,22 +152,27 @@ class bench_record {
 
   /// Throws `failed_run` if any result was wrong.
   void finish() {
-    const std::string text = summary_.text();
-    if (!text.empty()) show("\n" + text);
+    if (const std::string text = summary_.text(); !text.empty()) show("\n" + text);
     json all = json_of(setting_, matrices_);
     if (setting_.has_peers()) all.set("against_peers", summary_.json_value());
-    sink_.write(all);
+    const std::string text = all.text();
+    if (prints_json_) print(text);
+    if (file_) {
+      file_->write(text.data(), text.size());
+      file_->commit();
+    }
     if (wrong_ > 0) throw failed_run(fmt::format("bench: {} of {} results are wrong", wrong_, results_));
   }
 
  private:
   void show(const std::string& text) {
-    if (!sink_.is_stdout()) print(text);
+    if (!prints_json_) print(text);
     finish_output();
   }
 
   const bench_setting& setting_;
-  json_sink& sink_;
+  std::optional<output_file>& file_;
+  bool prints_json_;
   std::vector<json> matrices_;
   bench_summary summary_;
   std::int64_t results_ = 0, wrong_ = 0;
@@ -202,10 +184,13 @@ std::optional<double> pinned_read_ceiling(const std::shared_ptr<device>& on, con
 }
 
 void run(const bench_options& options) {
-  require_valid(options);
+  require_stdin_once("bench", options.matrices, options.precision);
+  for (const std::string& name : options.matrices) require_known(name);
   const std::shared_ptr<device> on = chosen_device(options.device, options.with_peers);
   const chosen_rows rows = choose_rows(options, on->kind());
-  json_sink sink(options.json_file);
+  const bool prints_json = options.json_file == "-";
+  std::optional<output_file> file;
+  if (!options.json_file.empty() && !prints_json) file.emplace(options.json_file);
   const measure_options ceiling{.budget_seconds = std::min(options.seconds, full_ceiling.budget_seconds)};
   const bench_setting setting{on,
                               copy_ceiling(on, ceiling),
@@ -218,7 +203,7 @@ void run(const bench_options& options) {
                               on->kind() == device_kind::cuda ? "cusparse_csr_alg1" : "",
                               options.values};
   load_kernels(rows.kernels, setting);
-  bench_record record(setting, sink);
+  bench_record record(setting, file, prints_json);
   std::vector<std::string> matrices = options.matrices;
   if (matrices.empty() || options.is_suite_wanted) {
     const std::vector<std::string> suite = suite_for(*on);

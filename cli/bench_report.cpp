@@ -109,26 +109,23 @@ class result_table {
   /// The cells of a row, or the titles where r is null.
   std::vector<cell> cells_of(const bench_result* r, int left_out) const {
     std::vector<cell> out;
-    const auto add = [&](bool is_wanted, const char* title, auto value,
-                         table::side align = table::side::right) {
+    const auto add = [&](bool is_wanted, table::side align, const char* title, auto value) {
       if (is_wanted) out.push_back({r == nullptr ? title : value(), align});
     };
+    using enum table::side;
     const double rate = r == nullptr ? 0 : matrix_.bytes_per_second(*r);
-    add(
-        true, "kernel", [&] { return r->chosen.empty() ? r->name : r->name + ": " + r->chosen; },
-        table::side::left);
-    add(
-        left_out < 2, "format", [&] { return r->format; }, table::side::left);
-    add(left_out < 3, "error/bound", [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
-    add(true, "time", [&] { return time_text(r->time.seconds); });
-    add(left_out < 4, "±", [&] { return spread_text(r->time); });
-    add(true, "GFLOP/s", [&] { return three_digits(matrix_.gigaflops(*r)); });
-    add(left_out < 6, "GB/s", [&] { return rate_text(rate); });
-    add(true, "ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling()); });
-    add(left_out < 5, "convert", [&] { return time_text(r->prepare_seconds); });
-    add(baseline_ != nullptr && left_out < 5, "pays after", [&] { return pays_text(*r); });
-    add(
-        left_out < 1, "", [&] { return note(*r); }, table::side::left);
+    add(true, left, "kernel", [&] { return r->name + (r->chosen.empty() ? "" : ": " + r->chosen); });
+    add(left_out < 2, left, "format", [&] { return r->format; });
+    add(left_out < 3, right, "error/bound",
+        [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
+    add(true, right, "time", [&] { return time_text(r->time.seconds); });
+    add(left_out < 4, right, "±", [&] { return spread_text(r->time); });
+    add(true, right, "GFLOP/s", [&] { return three_digits(matrix_.gigaflops(*r)); });
+    add(left_out < 6, right, "GB/s", [&] { return rate_text(rate); });
+    add(true, right, "ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling()); });
+    add(left_out < 5, right, "convert", [&] { return time_text(r->prepare_seconds); });
+    add(baseline_ != nullptr && left_out < 5, right, "pays after", [&] { return pays_text(*r); });
+    add(left_out < 1, left, "", [&] { return note(*r); });
     return out;
   }
 

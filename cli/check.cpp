@@ -29,13 +29,7 @@ struct checked_matrix {
   index rows, cols;
   offset entries;
   std::vector<outcome> results = {};
-
-  std::ptrdiff_t wrong() const { return std::count_if(results.begin(), results.end(), is_wrong); }
-  std::ptrdiff_t refused() const {
-    return std::count_if(results.begin(), results.end(), [](const outcome& r) { return r.is_refused(); });
-  }
-  std::ptrdiff_t checked() const { return static_cast<std::ptrdiff_t>(results.size()) - refused(); }
-  static bool is_wrong(const outcome& r) { return r.is_wrong(); }
+  int checked = 0, refused = 0, wrong = 0;
 };
 
 bool has_error(const outcome& r) { return !r.is_refused() && r.failure.empty(); }
@@ -105,6 +99,9 @@ template <class V> checked_matrix check_matrix(const std::string& name, const ch
     out.results.push_back(try_kernel<V>(
         kernel, a, against, options.budget, [&, &row = kernel] { return make_ready(row, a, against.x, how); },
         [](ready_matrix<V>&) {}));
+    out.checked += !out.results.back().is_refused();
+    out.refused += out.results.back().is_refused();
+    out.wrong += out.results.back().is_wrong();
   }
   return out;
 }
@@ -119,9 +116,9 @@ class check_report {
   }
 
   void add(const checked_matrix& matrix) {
-    checked_ += matrix.checked();
-    refused_ += matrix.refused();
-    wrong_ += matrix.wrong();
+    checked_ += matrix.checked;
+    refused_ += matrix.refused;
+    wrong_ += matrix.wrong;
     if (options_.as_json)
       json_.push_back(json_of(matrix, options_.values));
     else if (options_.is_verbose)
@@ -158,18 +155,17 @@ class check_report {
     long double worst = 0;
     for (const outcome& r : matrix.results)
       if (has_error(r) && !(r.error <= worst)) worst = r.error;  // keeps a NaN
-    print_line(matrix.name, matrix.precision, std::to_string(matrix.checked()),
-               std::to_string(matrix.refused()),
-               matrix.checked() > 0 ? fmt::format("{:.3f}", static_cast<double>(worst)) : "–",
-               matrix.wrong() > 0      ? red(fmt::format("{} WRONG", matrix.wrong()))
-               : matrix.checked() == 0 ? yellow("all refused")
-                                       : green("ok"));
-    if (matrix.wrong() > 0) print(rows_text(matrix, options_.budget, true));
+    print_line(matrix.name, matrix.precision, std::to_string(matrix.checked), std::to_string(matrix.refused),
+               matrix.checked > 0 ? fmt::format("{:.3f}", static_cast<double>(worst)) : "–",
+               matrix.wrong > 0      ? red(fmt::format("{} WRONG", matrix.wrong))
+               : matrix.checked == 0 ? yellow("all refused")
+                                     : green("ok"));
+    if (matrix.wrong > 0) print(rows_text(matrix, options_.budget, true));
   }
 
   const check_options& options_;
   int width_ = 6;
-  std::ptrdiff_t checked_ = 0, refused_ = 0, wrong_ = 0;
+  int checked_ = 0, refused_ = 0, wrong_ = 0;
   std::vector<json> json_;
 };
 

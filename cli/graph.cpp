@@ -36,34 +36,26 @@ std::vector<std::string> read_names(const std::string& file) {
   return out;
 }
 
-/// Finds pages by name, or by number where they have no names.
-template <class V> class page_finder {
- public:
-  explicit page_finder(const loaded_graph<V>& graph) : pages_(graph.links.rows) {
-    for (std::size_t i = 0; i < graph.names.size(); ++i) by_name_.try_emplace(graph.names[i], i);
-  }
-  std::size_t find(const std::string& name, const std::string& file) const {
-    if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
-    if (!by_name_.empty()) throw parse_error(fmt::format("{}: the graph has no page '{}'", file, name));
-    index page = -1;
-    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), page);
-    if (problem != std::errc{} || end != name.data() + name.size() || page < 0 || page >= pages_)
-      throw parse_error(fmt::format("{}: the graph has no page '{}': its pages are 0 to {}, or give --names",
-                                    file, name, pages_ - 1));
-    return static_cast<std::size_t>(page);
-  }
-
- private:
-  index pages_;
-  std::unordered_map<std::string, std::size_t> by_name_;
-};
-
 template <class V>
 std::vector<double> weights_by_name(const std::string& file, const loaded_graph<V>& graph) {
-  const page_finder<V> pages(graph);
-  std::vector<double> out(static_cast<std::size_t>(graph.links.rows), 0.0);
-  for (const named_weight& line : parse_named_weights(read_text(file), file))
-    out[pages.find(line.name, file)] += line.weight;
+  const index pages = graph.links.rows;
+  std::vector<double> out(static_cast<std::size_t>(pages), 0.0);
+  std::unordered_map<std::string, std::size_t> by_name;
+  for (std::size_t i = 0; i < graph.names.size(); ++i) by_name.try_emplace(graph.names[i], i);
+  for (const auto& [name, weight] : parse_named_weights(read_text(file), file)) {
+    index page = -1;
+    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), page);
+    const bool is_number = problem == std::errc{} && end == name.data() + name.size();
+    if (const auto found = by_name.find(name); found != by_name.end())
+      out[found->second] += weight;
+    else if (!by_name.empty())
+      throw parse_error(fmt::format("{}: the graph has no page '{}'", file, name));
+    else if (is_number && page >= 0 && page < pages)
+      out[static_cast<std::size_t>(page)] += weight;
+    else
+      throw parse_error(fmt::format("{}: the graph has no page '{}': its pages are 0 to {}, or give --names",
+                                    file, name, pages - 1));
+  }
   return out;
 }
 

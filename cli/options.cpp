@@ -41,13 +41,14 @@ template <class T> std::optional<T> parse_number(std::string_view text) {
 }
 
 /// What is wrong with a number; empty: nothing.
-std::string fault_of_number(const std::string& text, bool is_parsed, double value, limits within,
-                            std::string_view what) {
-  if (is_parsed && value >= within.low && value <= within.high) return "";
-  if (within.high == no_limit || (within.high >= 1e15 && within.low > -largest_number))
-    return fmt::format("'{}' is not a {} from {:g} on", text, what, within.low);
-  if (within.high == largest_number) return fmt::format("'{}' is not a finite {}", text, what);
-  return fmt::format("'{}' is not a {} from {:g} to {:g}", text, what, within.low, within.high);
+template <class T>
+std::string fault_of_number(const std::string& text, limits within, std::string_view what) {
+  const auto value = parse_number<T>(text);
+  if (value && static_cast<double>(*value) >= within.low && static_cast<double>(*value) <= within.high)
+    return "";
+  if (within.low == -largest_number) return fmt::format("'{}' is not a finite {}", text, what);
+  return fmt::format("'{}' is not a {} from {:g} {}", text, what, within.low,
+                     within.high >= 1e15 ? "on" : fmt::format("to {:g}", within.high));
 }
 
 std::string fault_of_choice(const std::string& text, const std::vector<std::string>& choices) {
@@ -132,7 +133,7 @@ CLI::Option* command::add(const std::string& name, const std::string& label, con
                       .short_name = comma == std::string::npos ? "" : name.substr(0, comma),
                       .help = help,
                       .takes_value = true,
-                      .is_file = label == "FILE"});
+                      .is_file = label.ends_with("FILE")});
   CLI::Option* const out = app_.add_option(
       name,
       [keep = std::move(keep)](const CLI::results_t& values) {
@@ -199,10 +200,7 @@ void command::add_number(const std::string& name, const std::string& label, limi
   add(
       name, label, help,
       [keep = std::move(keep)](const auto& given) { keep(*parse_number<double>(given[0])); },
-      [within](const std::string& text) {
-        const auto value = parse_number<double>(text);
-        return fault_of_number(text, value.has_value(), value.value_or(0), within, "number");
-      });
+      [within](const std::string& text) { return fault_of_number<double>(text, within, "number"); });
 }
 
 void command::add_whole(const std::string& name, const std::string& label, limits within,
@@ -211,9 +209,7 @@ void command::add_whole(const std::string& name, const std::string& label, limit
       name, label, help,
       [keep = std::move(keep)](const auto& given) { keep(*parse_number<std::int64_t>(given[0])); },
       [within](const std::string& text) {
-        const auto value = parse_number<std::int64_t>(text);
-        return fault_of_number(text, value.has_value(), static_cast<double>(value.value_or(0)), within,
-                               "whole number");
+        return fault_of_number<std::int64_t>(text, within, "whole number");
       });
 }
 

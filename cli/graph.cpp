@@ -73,9 +73,8 @@ bool is_table(const std::string& name) { return has_extension(name, ".txt") || h
 }  // namespace
 
 void graph_argument::add_to(command& c) {
-  c.argument(
-      "GRAPH", name,
-      "A matrix (entry (a, b): a links to b), an edge list (lines of two names), or - for standard input");
+  c.argument("GRAPH", name,
+             "A matrix (entry (a, b): a links to b), an edge list (lines of two names), or - (stdin)");
   c.flag("--edges", is_edges, "GRAPH is an edge list (needed only on standard input)");
   c.file("--names", names, "File with the names of the pages, one on each line");
   c.precision(precision);

@@ -174,10 +174,8 @@ void set_up_heat(command& c) {
   c.number("--epsilon", options->epsilon, "E", {0, no_limit},
            "Stop when ||A q|| < E (1e-4; with --steps alone, 0)");
   c.whole("--steps", options->steps, "N", {0, 1e15}, "Stop after N steps");
-  c.choice(
-      "--method", options->method, {"fused", "ell+blas", "cusparse"},
-      "fused: several steps in a pass, no stored matrix; ell+blas: the lecture's; cusparse: on a GPU, for "
-      "comparison (fused)");
+  c.choice("--method", options->method, {"fused", "ell+blas", "cusparse"},
+           "fused: several steps per pass; ell+blas: the lecture's method; cusparse: GPU only (fused)");
   c.whole("--steps-per-pass", options->solve.steps_per_pass, "K", {1, 1e9},
           "Most steps in a pass over memory (chosen for the device); the result has the same bits");
   c.device(options->device, "Device to run on (cpu)");

@@ -154,7 +154,7 @@ void command::arguments(const std::string& name, std::vector<std::string>& value
                         const std::string& help) {
   add(name, " ", help, [&values](const auto& given) { values = given; })
       ->required(least > 0)
-      ->expected(least, 1 << 20)
+      ->expected(least, CLI::detail::expected_max_vector_size)
       ->allow_extra_args();
   options_.back().is_file = true;
 }

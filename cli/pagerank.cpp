@@ -177,23 +177,18 @@ void set_up_pagerank(command& c) {
   c.number("--tolerance", options->tolerance, "T", {0, 2},
            "Stop when the sum of the changes is at most T (1e-9; 1e-6 in float); 0: never");
   c.whole("--max-iterations", options->rank.max_iterations, "N", {0, 1e15}, "Stop after N iterations (1000)");
-  c.choice(
-      "--sinks", options->sinks, {"redistribute", "ignore", "refuse"},
-      "Rank of pages without links: goes where jumps go, is lost, or the graph is refused (redistribute)");
+  c.choice("--sinks", options->sinks, {"redistribute", "ignore", "refuse"},
+           "Rank of pages without links: goes where jumps go, is lost, or is an error (redistribute)");
   c.flag("--weighted", options->rank.is_weighted, "Weight the links by their values");
   c.file("--personalize", options->personalize,
-         "Where jumps go: a vector (.mtx, .npz), or lines with a page and a weight (all pages equally)");
+         "Where jumps go: .mtx, .npz, or lines with a page and a weight (all pages)");
   c.whole("--top", options->top, "N", {0, 1e9}, "Show N pages (10)");
-  c.file(
-      "-o,--out", options->out,
-      "Write all ranks: .mtx or .npz; .txt or .tsv for lines of name, tab and rank, the highest first; - for "
-      "standard output");
+  c.file("-o,--out", options->out,
+         "Write all ranks: .mtx, .npz, or .txt and .tsv (name, tab, rank); - for standard output");
   c.device(options->device, "Device to run on (cpu)");
   c.kernel(options->rank.plan.kernel);
   c.choice("--method", options->method, {"fused", "cusparse"},
-           "fused: one pass per iteration; cusparse: the product of cuSPARSE and passes over vectors, on a "
-           "GPU, for "
-           "comparison (fused)");
+           "fused: one pass per iteration; cusparse: with cuSPARSE, for comparison (fused)");
   c.remember(options->rank.plan.remembered);
   c.json(options->as_json);
   c.footer(

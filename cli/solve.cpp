@@ -254,9 +254,7 @@ void set_up_solve(command& c) {
   c.choice("--preconditioner", options->preconditioner, {"none", "jacobi"},
            "none, or jacobi: the diagonal of the matrix (none)");
   c.choice("--method", options->method, {"cg", "blas"},
-           "cg: conjugate gradients in three passes per iteration; blas: the same with one call per "
-           "operation, on a "
-           "GPU by cuSPARSE and cuBLAS, for comparison (cg)");
+           "cg: three passes per iteration; blas: one call per operation, for comparison (cg)");
   c.device(options->device, "Device to run on (cpu)");
   c.kernel(options->solve.plan.kernel);
   c.remember(options->solve.plan.remembered);

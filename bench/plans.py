@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The default plan beside the fastest peer of each matrix: a Markdown table, from what nz bench wrote.
+"""Compares the default plan with the fastest peer of each matrix: a Markdown table, from the JSON of nz bench.
 
     nz bench --device cuda --suite --precision both --replay --json suite.json --kernels plan,cusparse_csr,cusparse_coo
     bench/plans.py suite.json
 
-For each precision: the kernel that the plan takes, its time and, in brackets, percent of the ceiling over the bytes that
-CSR must move; the fastest peer and its time; how many times as fast the plan is; what planning takes, and after how many
-multiplies it is paid back. Below it, the geometric means and the worst.
+For each precision: the kernel of the plan, its time and, in parentheses, the percentage of the ceiling that the compulsory
+bytes of CSR reach; the fastest peer and its time; the speed of the plan relative to it; the time of planning, and after
+how many multiplies it has paid. Below it, the geometric means and the worst.
 """
 
 import argparse

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Puts kernels side by side: a Markdown table, a line per matrix, from what nz bench wrote.
+"""Compares kernels: a Markdown table with a line per matrix, from the JSON of nz bench.
 
     nz bench --json suite.json
     bench/compare.py suite.json --kernels csr_scalar,csr_vector,cusparse_csr
     bench/compare.py suite.json --svg picture.svg
 
-Each cell is the time of one multiply and, in brackets, the percentage of the ceiling (of reading on the CPU, else of
-copying) that its compulsory bytes reach. The fastest of the line is bold; – is a kernel that refused the matrix. The picture shows how many times as long
-as the fastest each kernel takes, from green to red.
+Each cell is the time of one multiply and, in parentheses, the percentage of the ceiling (the bandwidth of reading on the
+CPU, else of copying) that its compulsory bytes reach. The fastest of the line is bold; – is a kernel that refused the
+matrix. The picture shows the time of each kernel relative to the fastest, from green to red.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures what docs/performance.md has of plans and whole iterations on a GPU, in one go.
+# Measures plans and whole iterations on a GPU, for docs/performance.md.
 #
-#     bench/on_gpu.sh OUT [MATRIX...]    OUT: a folder for what nz wrote; MATRIX: real matrices, cnr-2000 among them
+#     bench/on_gpu.sh OUT [MATRIX...]    OUT: a folder for the JSON and tables of nz; MATRIX: real matrices, cnr-2000 among them
 #
 # NZ is the command to measure (build/cuda/cli/nz, which `make cuda` builds). Prints Markdown tables.
 set -euo pipefail
@@ -27,6 +27,7 @@ plans suite --suite --replay --seconds 0.02
 if [ $# -gt 0 ]; then
   plans real --seconds 0.01 "$@"
   plans real-replayed --replay --seconds 0.01 "$@"
+  plans real-random --replay --values random --seconds 0.01 "$@"
 fi
 printf '\n### PageRank, ms of an iteration\n\n'
 graphs=(rmat:22)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The default plan beside the fastest peer of each matrix: a Markdown table, from what nz bench wrote.
+"""Compares the default plan with the fastest peer of each matrix: a Markdown table, from the JSON of nz bench.
 
     nz bench --device cuda --suite --precision both --replay --json suite.json --kernels plan,cusparse_csr,cusparse_coo
     bench/plans.py suite.json
 
-For each precision: the kernel that the plan takes, its time and, in brackets, percent of the ceiling over the bytes that
-CSR must move; the fastest peer and its time; how many times as fast the plan is; what planning takes, and after how many
-multiplies it is paid back. Below it, the geometric means and the worst.
+For each precision: the kernel of the plan, its time and, in parentheses, the percentage of the ceiling that the compulsory
+bytes of CSR reach; the fastest peer and its time; the speed of the plan relative to it; the time of planning, and after
+how many multiplies it has paid. Below it, the geometric means and the worst.
 """
 
 import argparse
@@ -36,7 +36,8 @@ def cells_of(matrix):
         return ["–"] * 4
     ratio = peer["seconds"] / plan["seconds"]
     ratio_text = f"**{ratio:.2f}**" if ratio >= 0.995 else f"{ratio:.2f}"
-    return [f"`{plan['format']}` {time_text(plan['seconds'])} ({100 * plan['part_of_ceiling']:.0f})",
+    chosen = ("rcm + " if plan.get("reordered") else "") + plan.get("chosen_kernel", plan["format"])
+    return [f"`{chosen}` {time_text(plan['seconds'])} ({100 * plan['part_of_ceiling']:.0f})",
             f"{peer['kernel']} {time_text(peer['seconds'])}", ratio_text, paid_text(plan)]
 
 

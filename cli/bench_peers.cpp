@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/values.hpp>
+
 namespace nz::cli {
 namespace {
 
@@ -22,7 +24,7 @@ constexpr peer_row peers[] = {
     {"scipy", "csr", "scipy", ""},
 };
 
-/// The number that a word is; none where it is no finite one, or less than 0.
+/// The word as a number; none where it is not finite, or negative.
 std::optional<double> number_in(std::string_view word) {
   double out = 0;
   const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), out);
@@ -31,7 +33,7 @@ std::optional<double> number_in(std::string_view word) {
   return out;
 }
 
-/// Takes the first word off a line.
+/// Removes the first word from a line.
 std::string_view next_word(std::string_view& line) {
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view word = line.substr(0, end);
@@ -40,12 +42,7 @@ std::string_view next_word(std::string_view& line) {
 }
 
 /// For a table: no control characters, and not too long.
-std::string shown(std::string_view text) {
-  std::string out(text.substr(0, 200));
-  std::replace_if(
-      out.begin(), out.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }, '?');
-  return out;
-}
+std::string shown(std::string_view text) { return printable(text.substr(0, 200), '?'); }
 
 [[noreturn]] void reject(std::string_view answer) {
   throw error(fmt::format("its answer makes no sense: '{}'", shown(answer)));
@@ -78,7 +75,6 @@ fs::path find_peers_folder() {
   return here / "peers";
 }
 
-/// The layout is that of bench/peers/protocol.hpp.
 template <class V>
 peer_matrix<V>::peer_matrix(const csr<V>& a, std::span<const V> x) : memory_(file_size(a)) {
   char* to = memory_.data();
@@ -141,7 +137,8 @@ template <class V> void peer_entry<V>::start() {
 
 template <class V> void peer_entry<V>::check() {
   shared_memory memory(exact_.y.size() * sizeof(V));
-  std::vector<V> y(exact_.y.size(), std::numeric_limits<V>::quiet_NaN());  // not written is wrong
+  std::vector<V> y(exact_.y.size(),
+                   std::numeric_limits<V>::quiet_NaN());  // a row that is not written is wrong
   if (!y.empty()) std::memcpy(memory.data(), y.data(), memory.size());
   const std::string answer = ask("result " + memory.path());
   if (answer != "written") reject(answer);
@@ -149,7 +146,7 @@ template <class V> void peer_entry<V>::check() {
   this->result.error = reference::largest_error<V>(exact_, y);
 }
 
-template <class V> double peer_entry<V>::run(int calls, bool) {  // always gets warm by itself
+template <class V> double peer_entry<V>::run(int calls, bool) {  // it always warms up by itself
   const auto start = std::chrono::steady_clock::now();
   const std::string answer = ask(fmt::format("time {}", calls));
   const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -160,9 +157,9 @@ template <class V> double peer_entry<V>::run(int calls, bool) {  // always gets 
   return *seconds;
 }
 
-template class peer_matrix<float>;
-template class peer_matrix<double>;
-template class peer_entry<float>;
-template class peer_entry<double>;
+#define NZ_INSTANTIATE(V)        \
+  template class peer_matrix<V>; \
+  template class peer_entry<V>;
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

@@ -7,33 +7,34 @@
 #include <string_view>
 #include <vector>
 
-#include "bench_run.hpp"
+#include "bench.hpp"
 #include "peer_process.hpp"
 
-// Other libraries' multiplies on the CPU. None is linked: each is a program of its own (bench/peers/), which
-// is there where its library is.
+// The multiplies of other libraries on the CPU. None is linked: each is a separate program (bench/peers/),
+// built where its library is installed.
 namespace nz::cli {
 
-/// A way to multiply of another library.
+/// A multiply of another library.
 struct peer_row {
   std::string_view name, format;
   std::string_view program, argument;  // the argument may be empty
 };
 
-/// All that nz knows of, whether they are there or not.
+/// All known peers, whether they are built or not.
 std::span<const peer_row> known_peers();
 
 struct peer_options {
   std::filesystem::path folder;  // where the programs are
   std::vector<const peer_row*> chosen;
-  double patience = 120;  // seconds that one answer may take
+  double patience = 120;  // seconds to wait for an answer
   peer_environment environment = {};
 };
 
-/// $NONZERO_PEERS; else `peers` beside this program, or libexec/nonzero/peers where it is installed.
+/// $NONZERO_PEERS; else the folder `peers` beside this program, or libexec/nonzero/peers where it is
+/// installed.
 std::filesystem::path find_peers_folder();
 
-/// A matrix and an x as the programs take them.
+/// A matrix and x in the layout of bench/peers/protocol.hpp.
 template <class V> class peer_matrix {
  public:
   peer_matrix(const csr<V>& a, std::span<const V> x);

@@ -1,19 +1,16 @@
-#include "bench_report.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "output.hpp"
-#include "table.hpp"
+#include "bench.hpp"
 #include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
 
-/// Three digits, as a table needs them: 0.123, 1.23, 12.3, 1234.
+/// Three digits: 0.123, 1.23, 12.3, 1234.
 std::string three_digits(double value) {
   const int decimals = value < 0.9995 ? 3 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   return fmt::format("{:.{}f}", value, decimals);
@@ -27,7 +24,7 @@ std::string time_text(double seconds) {
 
 std::string rate_text(double bytes_per_second) { return three_digits(bytes_per_second * 1e-9); }
 
-/// Half the range of the middle half, in percent of the median.
+/// Half the interquartile range, in percent of the median.
 std::string spread_text(const timing& time) {
   return time.seconds > 0 ? fmt::format("{:.1f} %", 50 * (time.high - time.low) / time.seconds) : "–";
 }
@@ -41,18 +38,14 @@ std::string cache_text(const bench_matrix& matrix, const device& on) {
   std::string takes = format_bytes(matrix.compulsory_bytes) + " with x and y";
   if (cache == 0 || on.kind() == device_kind::emulator) return takes;
   if (matrix.compulsory_bytes <= cache)
-    return fmt::format("{}: fits in the {} cache, so the figures are the cache's", takes,
+    return fmt::format("{}: fits in the {} cache, so the figures are those of the cache", takes,
                        format_bytes(cache));
   return fmt::format("{}: {:.1f} times the {} cache", takes,
                      static_cast<double>(matrix.compulsory_bytes) / static_cast<double>(cache),
                      format_bytes(cache));
 }
 
-nlohmann::ordered_json or_null(const std::optional<double>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-}
-
-/// The table of one matrix, in which columns can be left out.
+/// The table of one matrix. Columns can be left out.
 class result_table {
  public:
   result_table(const bench_matrix& matrix, const bench_setting& setting)
@@ -66,7 +59,7 @@ class result_table {
     if (ours_wins) fastest_ = fastest_of_ours_;
   }
 
-  /// Without the first `left_out` of those columns that can be spared.
+  /// Without the `left_out` least important columns.
   table make(int left_out) const {
     std::vector<table::column> columns;
     for (const cell& c : cells_of(nullptr, left_out)) columns.push_back({c.text, c.align});
@@ -101,8 +94,10 @@ class result_table {
   }
 
   std::string note(const bench_result& r) const {
-    const std::string place = &r == fastest_ ? "fastest" : &r == fastest_of_ours_ ? "fastest of ours" : "";
-    return place + (place.empty() || r.version.empty() ? "" : ", ") + r.version;
+    std::string out = &r == fastest_ ? "fastest" : &r == fastest_of_ours_ ? "fastest of ours" : "";
+    for (const std::string& more : {r.version, std::string(r.is_reordered ? "reordered" : "")})
+      if (!more.empty()) out += (out.empty() ? "" : ", ") + more;
+    return out;
   }
 
   std::string pays_text(const bench_result& r) const {
@@ -111,28 +106,26 @@ class result_table {
     return !multiplies ? "–" : *multiplies == 0 ? "at once" : count_text(*multiplies);
   }
 
-  /// A row of the table, or its titles where r is null.
+  /// The cells of a row, or the titles where r is null.
   std::vector<cell> cells_of(const bench_result* r, int left_out) const {
     std::vector<cell> out;
-    const auto add = [&](bool is_wanted, const char* title, auto value,
-                         table::side align = table::side::right) {
+    const auto add = [&](bool is_wanted, table::side align, const char* title, auto value) {
       if (is_wanted) out.push_back({r == nullptr ? title : value(), align});
     };
+    using enum table::side;
     const double rate = r == nullptr ? 0 : matrix_.bytes_per_second(*r);
-    add(
-        true, "kernel", [&] { return r->name; }, table::side::left);
-    add(
-        left_out < 2, "format", [&] { return r->format; }, table::side::left);
-    add(left_out < 3, "error/bound", [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
-    add(true, "time", [&] { return time_text(r->time.seconds); });
-    add(left_out < 4, "±", [&] { return spread_text(r->time); });
-    add(true, "GFLOP/s", [&] { return three_digits(matrix_.gigaflops(*r)); });
-    add(left_out < 6, "GB/s", [&] { return rate_text(rate); });
-    add(true, "ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling()); });
-    add(left_out < 5, "convert", [&] { return time_text(r->prepare_seconds); });
-    add(baseline_ != nullptr && left_out < 5, "pays after", [&] { return pays_text(*r); });
-    add(
-        left_out < 1, "", [&] { return note(*r); }, table::side::left);
+    add(true, left, "kernel", [&] { return r->name + (r->chosen.empty() ? "" : ": " + r->chosen); });
+    add(left_out < 2, left, "format", [&] { return r->format; });
+    add(left_out < 3, right, "error/bound",
+        [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
+    add(true, right, "time", [&] { return time_text(r->time.seconds); });
+    add(left_out < 4, right, "±", [&] { return spread_text(r->time); });
+    add(true, right, "GFLOP/s", [&] { return three_digits(matrix_.gigaflops(*r)); });
+    add(left_out < 6, right, "GB/s", [&] { return rate_text(rate); });
+    add(true, right, "ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling()); });
+    add(left_out < 5, right, "convert", [&] { return time_text(r->prepare_seconds); });
+    add(baseline_ != nullptr && left_out < 5, right, "pays after", [&] { return pays_text(*r); });
+    add(left_out < 1, left, "", [&] { return note(*r); });
     return out;
   }
 
@@ -179,8 +172,9 @@ std::optional<double> bench_matrix::pays_after(const bench_result& r, const benc
   if (base == nullptr || base == &r || !r.is_timed()) return std::nullopt;
   const double gained = base->time.seconds - r.time.seconds;
   if (!(gained > 0)) return std::nullopt;
-  if (r.format == base->format && !r.is_peer && !base->is_peer) return 0;  // their difference is noise
-  if (plans) return std::ceil(r.prepare_seconds / gained);  // the other's CSR is there too, and needs no plan
+  // Nothing is converted for another kernel of the same format.
+  if (r.format == base->format && r.name != plan_name && !r.is_peer && !base->is_peer) return 0;
+  if (plans) return std::ceil(r.prepare_seconds / gained);  // the baseline uses the same CSR, without a plan
   return std::max(0.0, std::ceil((r.prepare_seconds - base->prepare_seconds) / gained));
 }
 
@@ -192,13 +186,14 @@ std::string setting_text(const bench_setting& setting) {
   return fmt::format("{}  {}\n  {}copies {} GB/s, read and written{}{}\n", bold(name_of(setting.on->kind())),
                      setting.on->description(), reads, rate_text(setting.copy_ceiling),
                      setting.read_ceiling ? "" : ": the ceiling",
-                     is_emulated ? "; times here say nothing of a card's" : "");
+                     is_emulated ? "; these times do not predict those of a GPU" : "");
 }
 
 std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting) {
   const std::string title =
-      fmt::format("{}  {}, {} entries, {}\n  {}\n", bold(matrix.name), shape_text(matrix.rows, matrix.cols),
-                  grouped(matrix.entries), matrix.precision, cache_text(matrix, *setting.on));
+      fmt::format("{}  {}, {}, {}{}\n  {}\n", bold(matrix.name), shape_text(matrix.rows, matrix.cols),
+                  counted(matrix.entries, "entry"), matrix.precision,
+                  setting.values == "random" ? ", random values" : "", cache_text(matrix, *setting.on));
   const result_table rows(matrix, setting);
   table made = rows.make(0);
   if (is_terminal(STDOUT_FILENO)) {
@@ -208,7 +203,7 @@ std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting
   return title + made.text() + (matrix.note.empty() ? "" : "  " + matrix.note + "\n");
 }
 
-nlohmann::ordered_json as_json(const bench_setting& setting) {
+json json_of(const bench_setting& setting, const std::vector<json>& matrices) {
   return {{"version", NONZERO_VERSION},
           {"device",
            {{"name", name_of(setting.on->kind())},
@@ -216,54 +211,58 @@ nlohmann::ordered_json as_json(const bench_setting& setting) {
             {"cache_bytes", setting.on->cache_bytes()},
             {"memory_bytes", setting.on->memory_bytes()}}},
           {"copy_bytes_per_second", setting.copy_ceiling},
-          {"read_bytes_per_second", or_null(setting.read_ceiling)},
+          {"read_bytes_per_second", setting.read_ceiling},
           {"ceiling_bytes_per_second", setting.ceiling()},
           {"padding_budget", setting.budget.times_csr},
           {"seconds_per_kernel", setting.seconds},
           {"in_turns", setting.in_turns},
           {"replayed", setting.is_replayed},
-          {"matrices", nlohmann::ordered_json::array()}};
+          {"matrices", matrices}};
 }
 
-nlohmann::ordered_json as_json(const bench_matrix& matrix, const bench_setting& setting) {
-  nlohmann::ordered_json out = {{"matrix", matrix.name},
-                                {"precision", matrix.precision},
-                                {"rows", matrix.rows},
-                                {"cols", matrix.cols},
-                                {"entries", matrix.entries},
-                                {"compulsory_bytes", matrix.compulsory_bytes},
-                                {"fits_in_cache", matrix.compulsory_bytes <= setting.on->cache_bytes()},
-                                {"baseline", nullptr},
-                                {"note", matrix.note},
-                                {"results", nlohmann::ordered_json::array()}};
-  if (const bench_result* base = matrix.find_baseline(setting)) out["baseline"] = base->name;
+json json_of(const bench_matrix& matrix, const bench_setting& setting) {
+  std::vector<json> results;
   for (const bench_result& r : matrix.results) {
-    nlohmann::ordered_json row = {
-        {"kernel", r.name}, {"format", r.format}, {"peer", r.is_peer}, {"verdict", r.verdict()}};
-    if (r.kernel != nullptr) {  // a program of another library does not say what it takes
-      row["bytes"] = r.size.bytes;
-      row["padding_bytes"] = r.size.padding_bytes;
+    json row = {{"kernel", r.name}, {"format", r.format}, {"peer", r.is_peer}, {"verdict", r.verdict()}};
+    if (!r.chosen.empty()) {
+      row.set("chosen_kernel", r.chosen);
+      row.set("reordered", r.is_reordered);
     }
-    if (!r.version.empty()) row["version"] = r.version;
+    if (r.kernel != nullptr) {  // the program of a peer does not report its memory
+      row.set("bytes", r.size.bytes);
+      row.set("padding_bytes", r.size.padding_bytes);
+    }
+    if (!r.version.empty()) row.set("version", r.version);
     if (r.is_refused() || !r.failure.empty())
-      row["why"] = r.is_refused() ? r.refusal : r.failure;
+      row.set("why", r.is_refused() ? r.refusal : r.failure);
     else
-      row["error_in_bounds"] = static_cast<double>(r.error);
+      row.set("error_in_bounds", static_cast<double>(r.error));
     if (r.is_timed()) {
-      row["seconds"] = r.time.seconds;
-      row["low_quartile"] = r.time.low;
-      row["high_quartile"] = r.time.high;
-      row["samples"] = r.time.samples;
-      row["calls_per_sample"] = r.time.calls_per_sample;
-      row["gflops"] = matrix.gigaflops(r);
-      row["bytes_per_second"] = matrix.bytes_per_second(r);
-      row["part_of_ceiling"] = matrix.bytes_per_second(r) / setting.ceiling();
-      row["prepare_seconds"] = r.prepare_seconds;
-      row["pays_after"] = or_null(matrix.pays_after(r, setting));
+      row.set("seconds", r.time.seconds);
+      row.set("low_quartile", r.time.low);
+      row.set("high_quartile", r.time.high);
+      row.set("samples", r.time.samples);
+      row.set("calls_per_sample", r.time.calls_per_sample);
+      row.set("gflops", matrix.gigaflops(r));
+      row.set("bytes_per_second", matrix.bytes_per_second(r));
+      row.set("part_of_ceiling", matrix.bytes_per_second(r) / setting.ceiling());
+      row.set("prepare_seconds", r.prepare_seconds);
+      row.set("pays_after", matrix.pays_after(r, setting));
     }
-    out["results"].push_back(std::move(row));
+    results.push_back(std::move(row));
   }
-  return out;
+  const bench_result* const base = matrix.find_baseline(setting);
+  return {{"matrix", matrix.name},
+          {"precision", matrix.precision},
+          {"values", setting.values},
+          {"rows", matrix.rows},
+          {"cols", matrix.cols},
+          {"entries", matrix.entries},
+          {"compulsory_bytes", matrix.compulsory_bytes},
+          {"fits_in_cache", matrix.compulsory_bytes <= setting.on->cache_bytes()},
+          {"baseline", base ? json(base->name) : json()},
+          {"note", matrix.note},
+          {"results", results}};
 }
 
 }  // namespace nz::cli

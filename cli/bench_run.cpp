@@ -1,31 +1,34 @@
-#include "bench_run.hpp"
-
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <new>
 
-#include "bench_summary.hpp"
-#include "pinning.hpp"
+#include <fmt/format.h>
+
+#include <nonzero/core/values.hpp>
+
+#include "bench.hpp"
+#include "peer_process.hpp"
 
 namespace nz::cli {
 namespace {
 
-/// Threads that have nothing to do spin for less than this and then sleep, so that none of them takes time
-/// from whoever is next.
+/// Idle threads spin for less than this and then sleep, so that they take no time from the next entry.
 constexpr double rest_seconds = 2e-3;
 
-/// Prepares a few times, and takes the shortest: what else the machine does only ever adds. There is never
-/// more than one prepared matrix. A plan may choose otherwise than before, as `choice` then says; only the
-/// times of the choice that is kept count. `fewest` is more than one where the first loads code.
+/// Prepares a few times and keeps the shortest time, with never more than one prepared matrix. A plan may
+/// choose another kernel each time (`choice`); only the times of the last choice count. `fewest` is more than
+/// one where the first preparation loads code.
 template <class V>
-ready_matrix<V> make_ready_repeatedly(const std::function<ready_matrix<V>()>& make, const std::string& choice,
-                                      int fewest) {
-  constexpr double patience = 0.5;  // seconds, for all of them
+ready_matrix<V> prepare_repeatedly(const std::function<ready_matrix<V>()>& make, const std::string& choice,
+                                   int fewest) {
+  constexpr double budget = 0.5;  // seconds, for all of them
   ready_matrix<V> ready;
   std::map<std::string, double> shortest;
   double all = 0;
-  for (int times = 0; times < fewest || (times < 5 && all < patience); ++times) {
+  for (int times = 0; times < fewest || (times < 5 && all < budget); ++times) {
     ready = {};
     ready = make();
     const auto known = shortest.emplace(choice, ready.prepare_seconds).first;
@@ -36,7 +39,7 @@ ready_matrix<V> make_ready_repeatedly(const std::function<ready_matrix<V>()>& ma
   return ready;
 }
 
-/// Times what is right among them, in turns; what fails on the way says so in its result.
+/// Times the entries whose products are right, in turns; one that fails says so in its result.
 template <class V>
 void time_in_turns(std::span<const std::unique_ptr<entry<V>>> all, const bench_setting& setting,
                    const std::function<void(double)>& report) {
@@ -63,69 +66,107 @@ void time_in_turns(std::span<const std::unique_ptr<entry<V>>> all, const bench_s
   for (std::size_t i = 0; i < right.size(); ++i) right[i]->result.time = times[i];
 }
 
-}  // namespace
+template <class V> class kernel_entry final : public entry<V> {
+ public:
+  kernel_entry(const kernel_row* kernel, const csr<V>& a, const trials_of_matrix<V>& against,
+               const bench_setting& setting)
+      : entry<V>({{},
+                  std::string(kernel ? kernel->name : plan_name),
+                  std::string(kernel ? kernel->format : ""),
+                  kernel && kernel->is_peer}),
+        kernel_(kernel),
+        a_(a),
+        against_(against),
+        setting_(setting) {}
+
+  void prepare() override {
+    const device_kind kind = setting_.on->kind();
+    const bool is_on_cpu = kind == device_kind::cpu;
+    const kernel_row& row = kernel_ ? *kernel_ : find_kernel(is_on_cpu ? "csr_balanced" : "csr_vector", kind);
+    const int fewest = kernel_ || is_on_cpu ? 1 : 2;
+    static_cast<outcome&>(this->result) = try_kernel<V>(
+        row, a_, against_, setting_.budget,
+        [&] {
+          if (!kernel_ && !is_on_cpu) placed_ = place_csr(a_, setting_.on);
+          return prepare_repeatedly<V>([&] { return prepare_once(); }, this->result.chosen, fewest);
+        },
+        [&](ready_matrix<V>& ready) { ready_ = std::move(ready); });
+    placed_ = nullptr;
+  }
+
+  double run(int calls, bool warm_up) override {
+    const auto multiply = [&](stream in) { ready_.prepared->multiply(V{1}, ready_.x, V{0}, ready_.y, in); };
+    if (!warm_up) return setting_.on->measure(calls, multiply, setting_.is_replayed);
+    const pinned_threads pinned;
+    setting_.on->measure(1, multiply);
+    return setting_.on->measure(calls, multiply, setting_.is_replayed);
+  }
+
+  void release() override { ready_ = {}; }
+
+ private:
+  ready_matrix<V> prepare_once() {
+    if (kernel_ != nullptr)
+      return make_ready(*kernel_, a_, against_.x, {.budget = setting_.budget, .on = setting_.on});
+    const auto made = std::make_shared<const plan<V>>(placed_ ? make_plan(placed_) : make_plan(a_));
+    this->result.chosen = made->kernel();
+    this->result.format = find_kernel(made->kernel(), setting_.on->kind()).format;
+    this->result.is_reordered = made->report().is_reordered;
+    return {std::shared_ptr<const prepared_matrix<V>>(made, &made->prepared()),
+            vector<V>(setting_.on, against_.x), vector<V>(setting_.on, static_cast<std::size_t>(a_.rows)),
+            made->report().seconds};
+  }
+
+  const kernel_row* kernel_;  // null: a plan
+  const csr<V>& a_;
+  const trials_of_matrix<V>& against_;
+  const bench_setting& setting_;
+  std::shared_ptr<const device_csr<V>> placed_;  // CSR on the GPU, while a plan is made from it
+  ready_matrix<V> ready_;
+};
 
 template <class V>
-kernel_entry<V>::kernel_entry(const kernel_row* kernel, const csr<V>& a, const trials_of_matrix<V>& against,
-                              const bench_setting& setting)
-    : entry<V>({{},
-                std::string(kernel ? kernel->name : plan_name),
-                std::string(kernel ? kernel->format : ""),
-                kernel && kernel->is_peer}),
-      kernel_(kernel),
-      a_(a),
-      against_(against),
-      setting_(setting) {}
-
-template <class V> ready_matrix<V> kernel_entry<V>::make_ready_once() {
-  if (kernel_ != nullptr)
-    return make_ready(*kernel_, a_, against_.x, {.budget = setting_.budget, .on = setting_.on});
-  const auto made = std::make_shared<const plan<V>>(make_plan_once());
-  ready_matrix<V> out;
-  out.prepare_seconds = made->report().seconds;
-  this->result.format = (made->report().is_reordered ? "rcm + " : "") + made->kernel();
-  out.prepared = std::shared_ptr<const prepared_matrix<V>>(made, &made->prepared());
-  out.x = vector<V>(setting_.on, against_.x);
-  out.y = vector<V>(setting_.on, static_cast<std::size_t>(a_.rows));
-  return out;
-}
-
-template <class V> plan<V> kernel_entry<V>::make_plan_once() const {
-  return placed_ ? make_plan(placed_) : make_plan(a_);
-}
-
-template <class V> void kernel_entry<V>::prepare() {
-  const device_kind kind = setting_.on->kind();
-  const bool is_on_cpu = kind == device_kind::cpu;
-  const kernel_row& row = kernel_ ? *kernel_ : find_kernel(is_on_cpu ? "csr_balanced" : "csr_vector", kind);
-  const int fewest = kernel_ || is_on_cpu ? 1 : 2;
-  static_cast<outcome&>(this->result) = try_kernel<V>(
-      row, a_, against_, setting_.budget,
-      [&] {
-        if (!kernel_ && !is_on_cpu) placed_ = place_csr(a_, setting_.on);
-        return make_ready_repeatedly<V>([&] { return make_ready_once(); }, this->result.format, fewest);
-      },
-      [&](ready_matrix<V>& ready) { ready_ = std::move(ready); });
-  placed_ = nullptr;
-}
-
-template <class V> double kernel_entry<V>::run(int calls, bool warm_up) {
-  const auto multiply = [&](stream in) { ready_.prepared->multiply(V{1}, ready_.x, V{0}, ready_.y, in); };
-  if (!warm_up) return setting_.on->measure(calls, multiply, setting_.is_replayed);
-  const pinned_threads pinned;
-  setting_.on->measure(1, multiply);
-  return setting_.on->measure(calls, multiply, setting_.is_replayed);
-}
-
-template <class V>
-void prepare_once(const std::vector<const kernel_row*>& kernels, const bench_setting& setting) {
+void load_kernels_in(const std::vector<const kernel_row*>& kernels, const bench_setting& setting) {
   const csr<V> small{1, 1, {0, 1}, {0}, {1}};
   for (const kernel_row* kernel : kernels) {
     try {
       make_ready(*kernel, small, std::vector<V>(1, 1), {.on = setting.on});
-    } catch (const error&) {  // it will say so again where it matters
+    } catch (const error&) {  // the measurement reports it
     }
   }
+}
+
+/// The size of a large matrix as CSR in double.
+double target_bytes(const device& on) {
+  constexpr double mebibyte = 1 << 20;
+  if (on.kind() == device_kind::emulator) return 2e4 * 12;  // some 20,000 entries
+  const double wanted =
+      std::clamp(6.0 * static_cast<double>(on.cache_bytes()), 64 * mebibyte, 1024 * mebibyte);
+  return std::min(wanted, static_cast<double>(on.memory_bytes()) / 16);
+}
+
+/// The size at which a matrix of `dimensions` takes `bytes`, with so many bytes per node; rounded to two
+/// digits, so that it is easy to type.
+int size_for(double bytes, double bytes_per_node, int dimensions) {
+  const double size = std::pow(bytes / bytes_per_node, 1.0 / dimensions);
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(size)) - 1));
+  return static_cast<int>(std::max(1.0, std::round(size / unit)) * unit);
+}
+
+/// A row of CSR: 12 bytes per entry and a 4-byte offset.
+constexpr double row_bytes(double entries) { return 12 * entries + 4; }
+
+}  // namespace
+
+template <class V>
+std::unique_ptr<entry<V>> make_entry(const kernel_row* kernel, const csr<V>& a,
+                                     const trials_of_matrix<V>& against, const bench_setting& setting) {
+  return std::make_unique<kernel_entry<V>>(kernel, a, against, setting);
+}
+
+void load_kernels(const std::vector<const kernel_row*>& kernels, const bench_setting& setting) {
+  load_kernels_in<float>(kernels, setting);
+  load_kernels_in<double>(kernels, setting);
 }
 
 template <class V>
@@ -147,13 +188,30 @@ std::vector<bench_result> run_bench(entries<V>& all, const bench_setting& settin
   return out;
 }
 
-template class kernel_entry<float>;
-template class kernel_entry<double>;
-template void prepare_once<float>(const std::vector<const kernel_row*>&, const bench_setting&);
-template void prepare_once<double>(const std::vector<const kernel_row*>&, const bench_setting&);
-template std::vector<bench_result> run_bench(entries<float>&, const bench_setting&,
-                                             const std::function<void(double)>&);
-template std::vector<bench_result> run_bench(entries<double>&, const bench_setting&,
-                                             const std::function<void(double)>&);
+std::vector<std::string> suite_for(const device& on) {
+  const double bytes = target_bytes(on);
+  const bool is_emulated = on.kind() == device_kind::emulator;
+  const auto rmat_vertices = static_cast<unsigned>(bytes / row_bytes(16));
+  return {
+      fmt::format("tridiagonal:{}", size_for(bytes, row_bytes(3), 1)),
+      fmt::format("poisson2d:{}", size_for(bytes, row_bytes(5), 2)),
+      fmt::format("poisson3d:{}", size_for(bytes, row_bytes(7), 3)),
+      fmt::format("poisson27:{}", size_for(bytes, row_bytes(27), 3)),
+      fmt::format("fem:{}", size_for(bytes, 3 * row_bytes(81), 3)),
+      fmt::format("rmat:{}", std::bit_width(rmat_vertices) - 1),
+      fmt::format("uniform:{}", size_for(bytes, row_bytes(16), 1)),
+      fmt::format("dense_rows:{}:8:2", size_for(bytes, row_bytes(8 + 2), 1)),
+      fmt::format("empty_rows:{}", size_for(bytes, row_bytes(1.6), 1)),
+      is_emulated ? "poisson2d:20" : "poisson2d:100",
+      is_emulated ? "rmat:6" : "rmat:10",
+  };
+}
+
+#define NZ_INSTANTIATE(V)                                                                          \
+  template std::unique_ptr<entry<V>> make_entry(const kernel_row*, const csr<V>&,                  \
+                                                const trials_of_matrix<V>&, const bench_setting&); \
+  template std::vector<bench_result> run_bench(entries<V>&, const bench_setting&,                  \
+                                               const std::function<void(double)>&);
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

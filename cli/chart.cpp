@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "chart_canvas.hpp"
-
 namespace nz::cli {
 namespace {
 
@@ -18,15 +16,15 @@ constexpr rgb heat_ramp[] = {{10, 8, 30},    {62, 18, 100},  {142, 32, 104}, {20
                              {243, 118, 40}, {252, 190, 70}, {255, 248, 205}};
 constexpr rgb line_colours[] = {{38, 98, 186}, {214, 88, 30}, {32, 140, 96}, {150, 70, 170}};
 
-/// Part of the way from low to high.
+/// The position of a value on the axis: 0 at low, 1 at high.
 double place_of(const chart_axis& axis, double value) {
   if (axis.is_log) return std::log(value / axis.low) / std::log(axis.high / axis.low);
   return (value - axis.low) / (axis.high - axis.low);
 }
 
-/// An axis without extent would divide by nothing.
+/// Widens an axis whose ends are equal, which would cause a division by 0.
 chart_axis with_extent(chart_axis axis) {
-  constexpr double least = 1e-12;  // of its numbers: less is rounding
+  constexpr double least = 1e-12;  // relative; a smaller extent is rounding
   if (!std::isfinite(axis.low) || !std::isfinite(axis.high - axis.low)) axis.low = 0, axis.high = 1;
   const double size = std::max(std::abs(axis.low), std::abs(axis.high));
   if (axis.high - axis.low > least * size) return axis;
@@ -45,7 +43,7 @@ void draw_ticks_below(canvas& on, const box& inside, const chart_axis& axis, boo
           canvas::align::centre);
 }
 
-/// On the left of the box, or on its right.
+/// To the left of the box, or to its right.
 void draw_ticks_beside(canvas& on, const box& inside, const chart_axis& axis, bool with_grid, bool on_right) {
   const double edge = on_right ? inside.left + inside.width : inside.left;
   const double outwards = on_right ? 1 : -1;
@@ -107,7 +105,7 @@ void draw_legend(canvas& on, const box& inside, const line_chart& chart) {
   }
 }
 
-/// The numbers as pixels, the highest row first.
+/// The values as pixels, the top row first.
 image coloured(const field_chart& chart, const chart_axis& colour) {
   image out(std::max(chart.columns, 1), std::max(chart.rows, 1), heat_ramp[0]);
   for (int r = 0; r < chart.rows; ++r)
@@ -147,7 +145,7 @@ std::vector<double> ticks_of(const chart_axis& axis, int most) {
       break;
     }
   if (axis.is_whole) step = std::max(step, 1.0);
-  // Multiples of the step, not sums of it, which would drift off round numbers.
+  // Multiples of the step: sums of it would accumulate rounding errors.
   const double first = std::ceil(axis.low / step - 1e-9), last = std::floor(axis.high / step + 1e-9);
   for (int i = 0; i <= 2 * most && first + i <= last; ++i) out.push_back((first + i) * step + 0.0);
   return out;

@@ -1,42 +1,41 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <nonzero/plan/kernels.hpp>
-
 #include "checking.hpp"
 #include "commands.hpp"
-#include "device_option.hpp"
-#include "failures.hpp"
-#include "format_cost.hpp"
-#include "matrix_argument.hpp"
+#include "matrices.hpp"
 #include "output.hpp"
-#include "progress.hpp"
-#include "simd_option.hpp"
-#include "table.hpp"
 #include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct check_options {
   std::vector<std::string> matrices = {"poisson2d:100", "rmat:12", "dense_rows:5000", "empty_rows:5000"};
-  std::string precision = "double";
-  std::string device;  // empty: all there are
+  std::string precision = "double", values = "file";
+  std::string device;  // empty: all
   std::string simd;    // empty: the best
   padding_budget budget;
-  bool json = false;
+  bool is_verbose = false, as_json = false;
 };
 
-struct tally {
-  int results = 0, wrong = 0, refused = 0;
+struct checked_matrix {
+  std::string name;
+  const char* precision;
+  index rows, cols;
+  offset entries;
+  std::vector<outcome> results = {};
+  int checked = 0, refused = 0, wrong = 0;
 };
 
-std::string result_text(const std::vector<outcome>& results, offset entries, padding_budget budget) {
+bool has_error(const outcome& r) { return !r.is_refused() && r.failure.empty(); }
+
+/// A row for each result, or for each wrong one only.
+std::string rows_text(const checked_matrix& matrix, padding_budget budget, bool only_wrong) {
   table out({{"kernel"},
              {"on"},
              {"format"},
@@ -45,128 +44,167 @@ std::string result_text(const std::vector<outcome>& results, offset entries, pad
              {"padding", table::side::right},
              {"error/bound", table::side::right},
              {""}});
-  for (const outcome& r : results) {
+  for (const outcome& r : matrix.results) {
+    if (only_wrong && !r.is_wrong()) continue;
+    const bool has_size = r.size.bytes > 0 || has_error(r);
     out.add({std::string(r.kernel->name), std::string(name_of(r.kernel->runs_on)),
-             std::string(r.kernel->format), format_bytes(r.size.bytes), per_entry_text(r.size, entries),
-             padding_text(r.size),
-             r.is_refused() || !r.failure.empty() ? "–" : fmt::format("{:.3f}", static_cast<double>(r.error)),
+             std::string(r.kernel->format), has_size ? format_bytes(r.size.bytes) : "–",
+             has_size ? per_entry_text(r.size, matrix.entries) : "–", has_size ? padding_text(r.size) : "–",
+             has_error(r) ? fmt::format("{:.3f}", static_cast<double>(r.error)) : "–",
              verdict_text(r, budget)});
   }
   return out.text();
 }
 
-ordered_json as_json(const std::vector<outcome>& results) {
-  ordered_json out = ordered_json::array();
-  for (const outcome& r : results) {
-    ordered_json row = {{"kernel", r.kernel->name},
-                        {"device", name_of(r.kernel->runs_on)},
-                        {"format", r.kernel->format},
-                        {"verdict", r.verdict()}};
-    row["bytes"] = r.size.bytes;
-    row["padding_bytes"] = r.size.padding_bytes;
-    if (r.is_refused() || !r.failure.empty())
-      row["why"] = r.is_refused() ? r.refusal : r.failure;
+json json_of(const checked_matrix& matrix, const std::string& values) {
+  std::vector<json> results;
+  for (const outcome& r : matrix.results) {
+    json row = {{"kernel", r.kernel->name},   {"device", name_of(r.kernel->runs_on)},
+                {"format", r.kernel->format}, {"verdict", r.verdict()},
+                {"bytes", r.size.bytes},      {"padding_bytes", r.size.padding_bytes}};
+    if (has_error(r))
+      row.set("error_in_bounds", static_cast<double>(r.error));
     else
-      row["error_in_bounds"] = static_cast<double>(r.error);
-    out.push_back(std::move(row));
+      row.set("why", r.is_refused() ? r.refusal : r.failure);
+    results.push_back(std::move(row));
   }
-  return out;
+  return {{"matrix", matrix.name}, {"precision", matrix.precision}, {"values", values},
+          {"rows", matrix.rows},   {"cols", matrix.cols},           {"entries", matrix.entries},
+          {"results", results}};
 }
 
-struct placed_kernel {
+struct kernel_on_device {
   const kernel_row& kernel;
   std::shared_ptr<device> on;
 };
 
-/// The kernels of the table that can run here, with the device each is to run on.
-std::vector<placed_kernel> kernels_on(const std::string& device_name) {
+/// The kernels that can run here, with the device that each runs on.
+std::vector<kernel_on_device> kernels_on(const std::string& device_name) {
   const auto wanted = device_name.empty() ? devices() : std::vector{find_device(device_name)};
-  std::vector<placed_kernel> out;
+  std::vector<kernel_on_device> out;
   for (const kernel_row& kernel : kernels())
     for (const auto& on : wanted)
       if (on->kind() == kernel.runs_on) out.push_back({kernel, on});
   return out;
 }
 
-/// Checks one matrix in one precision; prints its table, or adds it to `json`.
-template <class V>
-void check_matrix(const std::string& name, const check_options& options, ordered_json& json, tally& total) {
-  const csr<V> a = load<V>(name).matrix;
+template <class V> checked_matrix check_matrix(const std::string& name, const check_options& options) {
+  const csr<V> a = load<V>(name, options.values);
+  checked_matrix out{name, precision_name<V>(), a.rows, a.cols, a.nnz()};
   const trials_of_matrix<V> against = make_trials(a, 3);
-  std::vector<outcome> results;
   progress_bar bar("checking " + name);
   for (const auto& [kernel, on] : kernels_on(options.device)) {
     bar.show(static_cast<double>(&kernel - kernels().data()) / static_cast<double>(kernels().size()));
     const prepare_options how{.budget = options.budget, .on = on, .simd = options.simd};
-    results.push_back(try_kernel<V>(
+    out.results.push_back(try_kernel<V>(
         kernel, a, against, options.budget, [&, &row = kernel] { return make_ready(row, a, against.x, how); },
         [](ready_matrix<V>&) {}));
-    ++total.results;
-    total.wrong += results.back().is_wrong();
-    total.refused += results.back().is_refused();
+    out.checked += !out.results.back().is_refused();
+    out.refused += out.results.back().is_refused();
+    out.wrong += out.results.back().is_wrong();
   }
-  if (options.json) {
-    json.push_back({{"matrix", name},
-                    {"precision", precision_name<V>()},
-                    {"rows", a.rows},
-                    {"cols", a.cols},
-                    {"entries", a.nnz()},
-                    {"results", as_json(results)}});
-    return;
-  }
-  print(fmt::format("{}  {}, {} entries, {}\n", bold(name), shape_text(a.rows, a.cols), grouped(a.nnz()),
-                    precision_name<V>()));
-  print(result_text(results, a.nnz(), options.budget) + "\n");
-  finish_output();
+  return out;
 }
+
+/// Prints the results as they come: a line per matrix, or a table with --verbose.
+class check_report {
+ public:
+  explicit check_report(const check_options& options) : options_(options) {
+    for (const std::string& name : options.matrices) width_ = std::max(width_, display_width(name));
+    if (!options.as_json && !options.is_verbose)
+      print_line("matrix", "type", "kernels", "refused", "error/bound", "");
+  }
+
+  void add(const checked_matrix& matrix) {
+    checked_ += matrix.checked;
+    refused_ += matrix.refused;
+    wrong_ += matrix.wrong;
+    if (options_.as_json)
+      json_.push_back(json_of(matrix, options_.values));
+    else if (options_.is_verbose)
+      print(fmt::format("{}  {}, {}, {}\n{}\n", bold(matrix.name), shape_text(matrix.rows, matrix.cols),
+                        counted(matrix.entries, "entry"), matrix.precision,
+                        rows_text(matrix, options_.budget, false)));
+    else
+      add_line(matrix);
+    finish_output();
+  }
+
+  /// Throws `failed_run` if a result was wrong, or if there was none.
+  void finish() const {
+    if (options_.as_json)
+      print(json(json_).text());
+    else if (wrong_ == 0 && checked_ > 0)
+      print(fmt::format("{} results, all within the error bound of the exact product{}\n", checked_,
+                        refused_ > 0 ? fmt::format("; {} refused", refused_) : ""));
+    if (wrong_ > 0) throw failed_run(fmt::format("check: {} of {} results are wrong", wrong_, checked_));
+    if (checked_ == 0) throw failed_run("check: every kernel refused, so nothing was checked");
+  }
+
+ private:
+  void print_line(const std::string& name, const std::string& type, const std::string& kernels,
+                  const std::string& refused, const std::string& error, const std::string& verdict) const {
+    const std::string fill(static_cast<std::size_t>(width_ - std::min(width_, display_width(name))), ' ');
+    std::string line = fmt::format("  {}{}  {:<6}  {:>7}  {:>7}  {:>11}  {}", name, fill, type, kernels,
+                                   refused, error, verdict);
+    line.erase(line.find_last_not_of(' ') + 1);
+    print((verdict.empty() ? faint(line) : line) + "\n");
+  }
+
+  void add_line(const checked_matrix& matrix) const {
+    long double worst = 0;
+    for (const outcome& r : matrix.results)
+      if (has_error(r) && !(r.error <= worst)) worst = r.error;  // keeps a NaN
+    print_line(matrix.name, matrix.precision, std::to_string(matrix.checked), std::to_string(matrix.refused),
+               matrix.checked > 0 ? fmt::format("{:.3f}", static_cast<double>(worst)) : "–",
+               matrix.wrong > 0      ? red(fmt::format("{} WRONG", matrix.wrong))
+               : matrix.checked == 0 ? yellow("all refused")
+                                     : green("ok"));
+    if (matrix.wrong > 0) print(rows_text(matrix, options_.budget, true));
+  }
+
+  const check_options& options_;
+  int width_ = 6;
+  int checked_ = 0, refused_ = 0, wrong_ = 0;
+  std::vector<json> json_;
+};
 
 void run(const check_options& options) {
   require_stdin_once("check", options.matrices, options.precision);
-  ordered_json json = ordered_json::array();
-  tally total;
+  check_report report(options);
   for (const std::string& name : options.matrices) {
-    if (options.precision != "double") check_matrix<float>(name, options, json, total);
-    if (options.precision != "float") check_matrix<double>(name, options, json, total);
+    if (options.precision != "double") report.add(check_matrix<float>(name, options));
+    if (options.precision != "float") report.add(check_matrix<double>(name, options));
   }
-  if (options.json)
-    print_json(json);
-  else if (total.wrong == 0 && total.results > total.refused)
-    print(fmt::format("{} results, all within the error bound of the exact product{}\n",
-                      total.results - total.refused,
-                      total.refused > 0 ? fmt::format("; {} refused", total.refused) : ""));
-  if (total.wrong > 0)
-    throw failed_run(
-        fmt::format("check: {} of {} results are wrong", total.wrong, total.results - total.refused));
-  if (total.results == total.refused) throw failed_run("check: every kernel refused, so nothing was checked");
+  report.finish();
 }
 
 }  // namespace
 
-void add_check(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("check", "Multiply with every kernel, and compare with the exact product");
+void set_up_check(command& c) {
   auto options = std::make_shared<check_options>();
-  command->add_option("MATRIX", options->matrices, "Files or generators; a few generated ones if not given")
-      ->option_text(" ");
-  command->add_option("--precision", options->precision, "What the values are held in (double)")
-      ->check(CLI::IsMember({"float", "double", "both"}))
-      ->option_text("float|double|both");
-  add_device_option(*command, options->device, "Only the kernels of that device (all there are)");
-  add_simd_option(*command, options->simd);
-  add_budget_option(*command, options->budget);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(
-      R"(Each kernel computes alpha A x + beta y for random x and y and three pairs of factors, one with
-beta = 0 and NaN in y. The error is given in units of what rounding may honestly cause in a row,
-(n + 4) eps (|alpha| sum |a||x| + |beta||y|): up to 1 is right. Exit status 1 if any is wrong.
+  c.arguments("MATRIX", options->matrices, 0, "Files or generators (four generated matrices)");
+  c.precision(options->precision, true);
+  c.values(options->values);
+  c.device(options->device, "Check only the kernels of this device (all devices)");
+  c.simd(options->simd);
+  c.budget(options->budget);
+  c.flag("-v,--verbose", options->is_verbose, "Print a row for each kernel, not a line for each matrix");
+  c.json(options->as_json);
+  c.footer(
+      R"(Each kernel computes alpha A x + beta y for random x and y and three pairs of factors, one of them with
+beta = 0 and NaN in y. The error is relative to the bound that rounding allows for a row,
+(n + 4) eps (|alpha| sum |a||x| + |beta||y|): up to 1 is right. A line for each matrix gives the number of kernels
+checked and refused, and the largest error. Wrong results are always shown by kernel; the exit status is then 1.
 
 Examples:
   nz check
   nz check web.mtx poisson2d:300 --precision both
+  nz check web.mtx --verbose
   nz check rmat:14 --device emulator
   nz check rmat:14 --device cpu --simd NEON
   nz check rmat:14 --json | jq '.[].results[] | select(.verdict != "ok")')");
-  command->callback([options] { run(*options); });
+  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

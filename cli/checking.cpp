@@ -7,7 +7,10 @@
 #include <new>
 #include <random>
 
-#include "format_cost.hpp"
+#include <fmt/format.h>
+
+#include <nonzero/core/values.hpp>
+
 #include "terminal.hpp"
 
 namespace nz::cli {
@@ -18,14 +21,14 @@ struct factors {
 };
 constexpr factors pairs_of_factors[] = {{1, 0}, {2, -1}, {-0.5, 0.25}};
 
-/// Evenly spread over (-1, 1), the same on every machine.
+/// Uniform in [-1, 1), the same on every machine.
 template <class V> std::vector<V> random_vector(index length, std::mt19937_64& source) {
   std::vector<V> out(static_cast<std::size_t>(length));
   for (V& value : out) value = static_cast<V>(std::ldexp(static_cast<double>(source() >> 11), -52) - 1);
   return out;
 }
 
-/// What the matrix would have taken, and whether that is why it was refused.
+/// Adds the size of the format, and whether that is the reason for the refusal.
 template <class V> void explain_refusal(const csr<V>& a, padding_budget budget, outcome& out) {
   for (const format_row& format : formats())
     if (format.name == out.kernel->format) {
@@ -47,6 +50,32 @@ template <class V> long double largest_error(ready_matrix<V>& ready, const std::
 }
 
 }  // namespace
+
+template <class V> format_cost find_cost(const format_row& format, const csr<V>& a, padding_budget budget) {
+  format_cost out;
+  try {
+    out.size = format.footprint_of(a);
+    require_within_budget(format.name, *out.size, footprint_of(a), budget);
+  } catch (const unsupported& e) {
+    out.refusal = e.what();
+  }
+  return out;
+}
+
+std::string per_entry_text(footprint size, offset entries) {
+  if (entries == 0) return "–";
+  const double bytes = static_cast<double>(size.bytes) / static_cast<double>(entries);
+  return bytes < 1000 ? fmt::format("{:.1f} B", bytes) : format_bytes(static_cast<std::uint64_t>(bytes));
+}
+
+std::string padding_text(footprint size) {
+  const auto bytes = static_cast<double>(size.bytes), padding = static_cast<double>(size.padding_bytes);
+  return fmt::format("{:.1f} %", size.bytes == 0 ? 0 : 100 * padding / bytes);
+}
+
+std::string refusal_text(padding_budget budget) {
+  return yellow(fmt::format("refused: padding past {:g} × csr", budget.times_csr));
+}
 
 template <class V> trials_of_matrix<V> make_trials(const csr<V>& a, int pairs) {
   std::mt19937_64 source(1);
@@ -107,17 +136,14 @@ std::string verdict_text(const outcome& of, padding_budget budget) {
   return of.is_wrong() ? red("WRONG") : green("ok");
 }
 
-template trials_of_matrix<float> make_trials(const csr<float>&, int);
-template trials_of_matrix<double> make_trials(const csr<double>&, int);
-template ready_matrix<float> make_ready(const kernel_row&, const csr<float>&, const std::vector<float>&,
-                                        const prepare_options&);
-template ready_matrix<double> make_ready(const kernel_row&, const csr<double>&, const std::vector<double>&,
-                                         const prepare_options&);
-template outcome try_kernel(const kernel_row&, const csr<float>&, const trials_of_matrix<float>&,
-                            padding_budget, const std::function<ready_matrix<float>()>&,
-                            const std::function<void(ready_matrix<float>&)>&);
-template outcome try_kernel(const kernel_row&, const csr<double>&, const trials_of_matrix<double>&,
-                            padding_budget, const std::function<ready_matrix<double>()>&,
-                            const std::function<void(ready_matrix<double>&)>&);
+#define NZ_INSTANTIATE(V)                                                                                   \
+  template format_cost find_cost(const format_row&, const csr<V>&, padding_budget);                         \
+  template trials_of_matrix<V> make_trials(const csr<V>&, int);                                             \
+  template ready_matrix<V> make_ready(const kernel_row&, const csr<V>&, const std::vector<V>&,              \
+                                      const prepare_options&);                                              \
+  template outcome try_kernel(const kernel_row&, const csr<V>&, const trials_of_matrix<V>&, padding_budget, \
+                              const std::function<ready_matrix<V>()>&,                                      \
+                              const std::function<void(ready_matrix<V>&)>&);
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

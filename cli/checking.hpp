@@ -2,35 +2,53 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/reference/exact.hpp>
 
-// What `nz check` and `nz bench` share: a matrix made ready for a kernel, and its products held against exact
-// ones.
+// What `nz check`, `nz bench` and `nz info` share: the memory that a format takes, a matrix prepared for a
+// kernel, and its products compared with exact ones.
 namespace nz::cli {
 
-/// A product to check: with beta = 0, y holds NaN, which must not be seen in the result.
+/// What a matrix takes in a format, and whether the format accepts it.
+struct format_cost {
+  std::optional<footprint> size = {};       // none: the format does not suit the matrix, whatever the budget
+  std::optional<std::string> refusal = {};  // the library's reason; none: the format accepts the matrix
+
+  bool is_too_large() const { return size && refusal; }
+};
+
+/// Computed without converting the matrix.
+template <class V> format_cost find_cost(const format_row& format, const csr<V>& a, padding_budget budget);
+
+// Cells of a table.
+std::string per_entry_text(footprint size, offset entries);
+std::string padding_text(footprint size);
+/// "refused: padding past 4 × csr".
+std::string refusal_text(padding_budget budget);
+
+/// A product to check. With beta = 0, y holds NaN, which must not reach the result.
 template <class V> struct trial {
   V alpha, beta;
   std::vector<V> y;
   reference::exact_product exact;
 };
 
-/// A random x, and what comes of it.
+/// A random x and the products with it.
 template <class V> struct trials_of_matrix {
   std::vector<V> x;
   std::vector<trial<V>> trials;
 };
 
-/// The trials' factors are the first `pairs` of (1, 0), (2, -1) and (-0.5, 0.25).
+/// The factors of the trials are the first `pairs` of (1, 0), (2, -1) and (-0.5, 0.25).
 template <class V> trials_of_matrix<V> make_trials(const csr<V>& a, int pairs);
 
-/// A matrix converted and placed for a kernel, with x and y beside it.
+/// A matrix prepared for a kernel, with x and y on the same device.
 template <class V> struct ready_matrix {
-  std::shared_ptr<const prepared_matrix<V>> prepared;  // alone, or with the plan that it is part of
+  std::shared_ptr<const prepared_matrix<V>> prepared;  // may share ownership with its plan
   vector<V> x, y;
   double prepare_seconds = 0;
 };
@@ -39,13 +57,13 @@ template <class V>
 ready_matrix<V> make_ready(const kernel_row& kernel, const csr<V>& a, const std::vector<V>& x,
                            const prepare_options& options);
 
-/// What became of one kernel on one matrix.
+/// The result of one kernel on one matrix.
 struct outcome {
   const kernel_row* kernel = nullptr;
   footprint size = {};
-  std::string refusal;        // why the kernel cannot be had; empty: it can
+  std::string refusal;        // why the kernel does not take the matrix; empty: it does
   bool is_too_large = false;  // refused because its format would be mostly padding
-  std::string failure;        // what went wrong, out of memory say; empty: nothing
+  std::string failure;        // an error, such as out of memory; empty: none
   long double error = 0;      // the largest, in units of the bound; right when <= 1
   double prepare_seconds = 0;
 
@@ -56,14 +74,14 @@ struct outcome {
   const char* verdict() const;
 };
 
-/// Makes the matrix ready by `make`, checks all trials and, if they are right, calls `then`. Whatever those
-/// throw is part of the outcome: `unsupported` is a refusal, anything else a failure.
+/// Prepares the matrix by `make`, checks all trials and, if they are right, calls `then`. What those throw
+/// becomes part of the outcome: `unsupported` is a refusal, anything else a failure.
 template <class V>
 outcome try_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_matrix<V>& against,
                    padding_budget budget, const std::function<ready_matrix<V>()>& make,
                    const std::function<void(ready_matrix<V>&)>& then);
 
-/// The table's cell for an outcome: "ok", or why not.
+/// The cell of a table for an outcome: "ok", or the reason.
 std::string verdict_text(const outcome& of, padding_budget budget);
 
 }  // namespace nz::cli

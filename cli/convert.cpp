@@ -1,8 +1,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "matrix_argument.hpp"
-#include "matrix_output.hpp"
+#include "matrices.hpp"
 
 namespace nz::cli {
 namespace {
@@ -13,33 +12,28 @@ struct convert_options {
 };
 
 void run(const convert_options& options) {
-  options.output.require_known_ending();
+  options.output.require_writable();
   with_precision(options.matrix.precision,
                  [&](auto zero) { options.output.write(load<decltype(zero)>(options.matrix.name).matrix); });
 }
 
 }  // namespace
 
-void add_convert(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("convert", "Write a matrix as .mtx or .npz");
+void set_up_convert(command& c) {
   auto options = std::make_shared<convert_options>();
-  options->matrix.add_to(*command);
-  command
-      ->add_option("OUT", options->output.name,
-                   "A file ending in .mtx or .npz, or - for text on standard output")
-      ->required()
-      ->option_text(" ");
-  options->output.add_to(*command);
-  command->footer(
-      R"(Duplicates are summed and symmetric files written in full. The file is whole or not there: an old
-one of that name is replaced only when the new one is complete.
+  options->matrix.add_to(c);
+  c.argument("OUT", options->output.name, "File to write, .mtx or .npz, or - for text on standard output");
+  options->output.add_to(c);
+  c.footer(
+      R"(Duplicate entries are summed, and symmetric matrices are written in full. The file is written atomically:
+an old file is replaced only when the new one is complete.
 
 Examples:
   nz convert web.tar.gz web.npz
   nz convert web.npz web.mtx --precision float
   nz convert web.mtx.gz - | head
   nz convert web.mtx small.npz --compress)");
-  command->callback([options] { run(*options); });
+  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

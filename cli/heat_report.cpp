@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include <nonzero/core/values.hpp>
 
 #include "chart.hpp"
 #include "terminal.hpp"
@@ -15,7 +15,38 @@
 namespace nz::cli {
 namespace {
 
-constexpr int picture_pixels = 800;
+constexpr int picture_pixels = 800, history_columns = 480;
+constexpr std::size_t most_rows = 800;  // of a picture
+
+/// Where section `i` of `sections` begins.
+std::int64_t section_begin(std::int64_t count, int sections, int i) { return count * i / sections; }
+
+/// The averages of at(x, y) over sections of a plane.
+template <class At>
+small_field average(std::int64_t width, std::int64_t height, int columns, int rows, const At& at) {
+  small_field out;
+  out.columns = static_cast<int>(std::min<std::int64_t>(columns, width));
+  out.rows = static_cast<int>(std::min<std::int64_t>(rows, height));
+  for (int r = 0; r < out.rows; ++r)
+    for (int c = 0; c < out.columns; ++c) {
+      double sum = 0;
+      std::int64_t count = 0;
+      for (std::int64_t y = section_begin(height, out.rows, r); y < section_begin(height, out.rows, r + 1);
+           ++y)
+        for (std::int64_t x = section_begin(width, out.columns, c);
+             x < section_begin(width, out.columns, c + 1); ++x, ++count)
+          sum += at(x, y);
+      out.value.push_back(sum / static_cast<double>(count));
+    }
+  return out;
+}
+
+/// A colour of the terminal's 6 × 6 × 6 colour cube.
+int cube_colour(double part) {
+  const rgb c = heat_colour(part);
+  const auto level = [](int value) { return (value * 5 + 127) / 255; };
+  return 16 + 36 * level(c[0]) + 6 * level(c[1]) + level(c[2]);
+}
 
 template <class V> double mean_of(const std::vector<V>& q) {
   double sum = 0;
@@ -23,7 +54,7 @@ template <class V> double mean_of(const std::vector<V>& q) {
   return sum / static_cast<double>(q.size());
 }
 
-/// With as many digits as show on which side of epsilon it is.
+/// With enough digits to show whether it is below epsilon.
 std::string norm_text(double norm, double epsilon) {
   for (int digits = 3; digits < 17; ++digits) {
     std::string text = fmt::format("{:.{}g}", norm, digits);
@@ -38,7 +69,7 @@ std::string duration_text(double seconds) {
   return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.3g} s", seconds);
 }
 
-/// Where no step was made there is no time to draw it over.
+/// The picture where there was no step: a line, not a field over time.
 void write_profile(const heat_command& command, const cell_grid& grid, const small_field& row) {
   const double low = row.lowest(), high = row.highest(), rim = 0.05 * (high > low ? high - low : 1.0);
   std::vector<double> x(row.value.size());
@@ -53,9 +84,92 @@ void write_profile(const heat_command& command, const cell_grid& grid, const sma
 
 }  // namespace
 
+double small_field::lowest() const {
+  return value.empty() ? 0 : *std::min_element(value.begin(), value.end());
+}
+double small_field::highest() const {
+  return value.empty() ? 0 : *std::max_element(value.begin(), value.end());
+}
+
+small_field shrink(const small_field& field, int columns, int rows) {
+  return average(field.columns, field.rows, columns, rows, [&](std::int64_t x, std::int64_t y) {
+    return field.value[static_cast<std::size_t>(y * field.columns + x)];
+  });
+}
+
+template <class V> small_field shrink(std::span<const V> q, const cell_grid& grid, int columns, int rows) {
+  const std::int64_t side = grid.side, first = grid.dim == 3 ? side / 2 * side * side : 0;
+  return average(side, grid.dim == 1 ? 1 : side, columns, rows, [&](std::int64_t x, std::int64_t y) {
+    return static_cast<double>(q[static_cast<std::size_t>(first + y * side + x)]);
+  });
+}
+
 template <class V>
-nlohmann::ordered_json as_json(const heat_command& command, const cell_grid& grid,
-                               const heat_result<V>& found) {
+std::int64_t heat_history::add(std::int64_t steps, std::span<const V> q, const cell_grid& grid) {
+  if (steps % every_ != 0) {  // the last
+    last_ = shrink(q, grid, history_columns, 1).value;
+    last_at_ = steps;
+    return steps + 1;
+  }
+  kept_.push_back(shrink(q, grid, history_columns, 1).value);
+  if (kept_.size() > most_rows) {
+    for (std::size_t i = 1; 2 * i < kept_.size(); ++i) kept_[i] = std::move(kept_[2 * i]);
+    kept_.resize((kept_.size() + 1) / 2);
+    every_ *= 2;
+  }
+  return (steps / every_ + 1) * every_;
+}
+
+std::int64_t heat_history::last_step() const {
+  return last_.empty() ? every_ * (static_cast<std::int64_t>(kept_.size()) - 1) : last_at_;
+}
+
+small_field heat_history::field() const {
+  small_field out;
+  out.rows = static_cast<int>(last_.empty() ? kept_.size() : most_rows);
+  out.columns = kept_.empty() ? 0 : static_cast<int>(kept_[0].size());
+  for (int r = 0; r < out.rows; ++r) {
+    const auto& row = last_.empty() ? kept_[static_cast<std::size_t>(r)]
+                                    : nearest(static_cast<double>(last_at_) * r / (out.rows - 1));
+    out.value.insert(out.value.end(), row.begin(), row.end());
+  }
+  return out;
+}
+
+const std::vector<double>& heat_history::nearest(double step) const {
+  const auto row =
+      std::min(static_cast<std::size_t>(std::llround(step / static_cast<double>(every_))), kept_.size() - 1);
+  const double off = std::abs(step - static_cast<double>(every_) * static_cast<double>(row));
+  return static_cast<double>(last_at_) - step < off ? last_ : kept_[row];
+}
+
+std::string draw_heat(const small_field& field, bool with_colour) {
+  constexpr std::string_view shades = " .:-=+*#%@";
+  const double low = field.lowest(), extent = std::max(field.highest() - low, 1e-300);
+  const auto part = [&](int x, int y) {
+    return (field.value[static_cast<std::size_t>(y) * static_cast<std::size_t>(field.columns) +
+                        static_cast<std::size_t>(x)] -
+            low) /
+           extent;
+  };
+  std::string out = frame_line(field.columns, "┌", "┐");
+  for (int y = field.rows - 1; y >= 0; y -= with_colour ? 2 : 1) {
+    out += "│";
+    for (int x = 0; x < field.columns; ++x) {
+      if (with_colour && y > 0)
+        out += fmt::format("\x1b[38;5;{};48;5;{}m▀", cube_colour(part(x, y)), cube_colour(part(x, y - 1)));
+      else if (with_colour)
+        out += fmt::format("\x1b[38;5;{}m▀", cube_colour(part(x, y)));
+      else
+        out += shades[static_cast<std::size_t>(std::clamp(part(x, y), 0.0, 1.0) * 9.999)];
+    }
+    out += with_colour ? "\x1b[0m│\n" : "│\n";
+  }
+  return out + frame_line(field.columns, "└", "┘");
+}
+
+template <class V>
+json json_of(const heat_command& command, const cell_grid& grid, const heat_result<V>& found) {
   const auto [low, high] = std::minmax_element(found.q.begin(), found.q.end());
   return {{"dim", grid.dim},
           {"cells", grid.side},
@@ -88,7 +202,7 @@ void print_summary(const heat_command& command, const cell_grid& grid, const hea
   const char* const powers[] = {"", "²", "³"};
   print(fmt::format("{}  {}{} cells, {}, {}; {}\n", bold("heat"), side, powers[grid.dim - 1],
                     command.boundary, command.initial, command.precision));
-  // Before the first step no norm was found.
+  // Before the first step there is no norm.
   print(fmt::format("  {} of {:.4g} to t = {:.4g}{}\n", counted(found.steps, "step"), found.time_step,
                     found.time_step * static_cast<double>(found.steps),
                     found.steps == 0 ? "" : "; ||A q|| = " + norm_text(found.norm, command.solve.epsilon)));
@@ -135,15 +249,13 @@ void write_plot(const heat_command& command, const cell_grid& grid, const heat_r
   write_chart(command.plot, chart);
 }
 
-template nlohmann::ordered_json as_json(const heat_command&, const cell_grid&, const heat_result<float>&);
-template void print_summary(const heat_command&, const cell_grid&, const heat_result<float>&,
-                            const heat_history&);
-template void write_plot(const heat_command&, const cell_grid&, const heat_result<float>&,
-                         const heat_history&);
-template nlohmann::ordered_json as_json(const heat_command&, const cell_grid&, const heat_result<double>&);
-template void print_summary(const heat_command&, const cell_grid&, const heat_result<double>&,
-                            const heat_history&);
-template void write_plot(const heat_command&, const cell_grid&, const heat_result<double>&,
-                         const heat_history&);
+#define NZ_INSTANTIATE(V)                                                                      \
+  template small_field shrink(std::span<const V>, const cell_grid&, int, int);                 \
+  template std::int64_t heat_history::add(std::int64_t, std::span<const V>, const cell_grid&); \
+  template json json_of(const heat_command&, const cell_grid&, const heat_result<V>&);         \
+  template void print_summary(const heat_command&, const cell_grid&, const heat_result<V>&,    \
+                              const heat_history&);                                            \
+  template void write_plot(const heat_command&, const cell_grid&, const heat_result<V>&, const heat_history&);
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

@@ -2,39 +2,79 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <nonzero/algorithms/heat.hpp>
-#include <nonzero/core/types.hpp>
 
-#include "heat_picture.hpp"
 #include "output.hpp"
 
+// The pictures and figures of nz heat.
 namespace nz::cli {
 
-/// What the command line of nz heat says.
+/// Numbers over a plane, few enough to draw.
+struct small_field {
+  int columns = 0, rows = 0;
+  std::vector<double> value;  // row by row from the lowest up, columns*rows long
+
+  double lowest() const;
+  double highest() const;
+};
+
+/// At most so many columns and rows: averages of cells.
+small_field shrink(const small_field& field, int columns, int rows);
+
+/// The same for a grid: a line is one row, of a cube the middle slice is taken.
+template <class V> small_field shrink(std::span<const V> q, const cell_grid& grid, int columns, int rows);
+
+/// The temperatures of a line over time: a row for every `every` steps. 0: the number of rows is limited, and
+/// when there are too many, every other one is dropped.
+class heat_history {
+ public:
+  explicit heat_history(std::int64_t every) : every_(every > 0 ? every : 1) {}
+  /// Adds the temperatures after `steps` steps; returns the step of the next row.
+  template <class V> std::int64_t add(std::int64_t steps, std::span<const V> q, const cell_grid& grid);
+  /// From the first step to the last, evenly in time. Where the last step is not a multiple of `every`, there
+  /// are more rows than were kept, each the one nearest in time.
+  small_field field() const;
+  std::int64_t last_step() const;
+
+ private:
+  const std::vector<double>& nearest(double step) const;
+
+  std::int64_t every_;
+  std::vector<std::vector<double>> kept_;
+  std::vector<double> last_;  // empty where the last row is in kept_
+  std::int64_t last_at_ = 0;
+};
+
+/// Draws with characters, in a frame; each line ends with a newline. With colour two rows share a line;
+/// without, each row is a line of letters.
+std::string draw_heat(const small_field& field, bool with_colour);
+
+/// The command line of nz heat.
 struct heat_command {
   int dim = 1;
-  std::optional<index> cells;  // a side; none: by the dimension, or by the file
+  std::optional<index> cells;  // a side; none: depends on the dimension, or on the file
   std::string boundary = "fixed", initial = "hot-centre", method = "fused", device = "cpu";
   std::string precision = "double", plot, out;  // files; empty: none
   std::optional<double> epsilon, time_step;     // none: the default
   std::optional<std::int64_t> steps;
-  std::int64_t every = 0;  // 0: as suits the picture
+  std::int64_t every = 0;  // 0: chosen for the picture
   heat_options solve;
-  bool json = false;
+  bool as_json = false;
 };
 
 template <class V>
-nlohmann::ordered_json as_json(const heat_command& command, const cell_grid& grid,
-                               const heat_result<V>& found);
+json json_of(const heat_command& command, const cell_grid& grid, const heat_result<V>& found);
 
-/// The figures, and a small picture: of a line over time where there is a history, else of the end.
+/// Prints the figures and a small picture: a line over time where there is a history, else the final state.
 template <class V>
 void print_summary(const heat_command& command, const cell_grid& grid, const heat_result<V>& found,
                    const heat_history& history);
 
-/// The picture that the command asks for: a line over time, a square, or the middle slice of a cube.
+/// Writes the picture of --plot: a line over time, a square, or the middle slice of a cube.
 template <class V>
 void write_plot(const heat_command& command, const cell_grid& grid, const heat_result<V>& found,
                 const heat_history& history);

@@ -7,22 +7,19 @@
 
 #include <nonzero/plan/features.hpp>
 
+#include "checking.hpp"
 #include "commands.hpp"
-#include "format_cost.hpp"
-#include "matrix_argument.hpp"
+#include "matrices.hpp"
 #include "output.hpp"
-#include "table.hpp"
 #include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct info_options {
   matrix_argument matrix;
   padding_budget budget;
-  bool json = false;
+  bool as_json = false;
 };
 
 struct findings {
@@ -49,10 +46,22 @@ std::string symmetry_text(const matrix_features& f) {
   return f.has_symmetric_pattern ? "pattern symmetric, values not" : "none";
 }
 
-ordered_json as_json(const findings& found, const matrix_argument& argument) {
+json json_of(const findings& found, const matrix_argument& argument) {
   const matrix_features& f = found.features;
   const row_length_features& r = f.row_length;
-  ordered_json out = {
+  std::vector<json> histogram, costs;
+  for (std::size_t b = 0; b < r.histogram.size(); ++b)
+    histogram.push_back({{"from", b == 0 ? 0 : offset{1} << (b - 1)},
+                         {"to", (offset{1} << b) - 1},
+                         {"rows", r.histogram[b]}});
+  for (std::size_t k = 0; k < found.costs.size(); ++k) {
+    const format_cost& cost = found.costs[k];
+    costs.push_back({{"name", formats()[k].name},
+                     {"bytes", cost.size ? json(cost.size->bytes) : json()},
+                     {"padding_bytes", cost.size ? json(cost.size->padding_bytes) : json()},
+                     {"refused", cost.refusal}});
+  }
+  return {
       {"matrix", argument.name},
       {"precision", argument.precision},
       {"rows", f.rows},
@@ -72,26 +81,12 @@ ordered_json as_json(const findings& found, const matrix_argument& argument) {
         {"mean", r.mean},
         {"max", r.longest},
         {"std_dev", r.deviation},
-        {"histogram", ordered_json::array()}}},
-      {"file", nullptr},
-      {"formats", ordered_json::array()},
+        {"histogram", histogram}}},
+      {"file", found.file ? json{{"type", "Matrix Market " + file_text(*found.file)},
+                                 {"entries", found.file->entries_in_file}}
+                          : json()},
+      {"formats", costs},
   };
-  for (std::size_t b = 0; b < r.histogram.size(); ++b)
-    out["row_length"]["histogram"].push_back({{"from", b == 0 ? 0 : offset{1} << (b - 1)},
-                                              {"to", (offset{1} << b) - 1},
-                                              {"rows", r.histogram[b]}});
-  if (found.file)
-    out["file"] = {{"type", "Matrix Market " + file_text(*found.file)},
-                   {"entries", found.file->entries_in_file}};
-  for (std::size_t k = 0; k < found.costs.size(); ++k) {
-    const format_cost& cost = found.costs[k];
-    out["formats"].push_back(
-        {{"name", formats()[k].name},
-         {"bytes", cost.size ? ordered_json(cost.size->bytes) : ordered_json(nullptr)},
-         {"padding_bytes", cost.size ? ordered_json(cost.size->padding_bytes) : ordered_json(nullptr)},
-         {"refused", cost.refusal ? ordered_json(*cost.refusal) : ordered_json(nullptr)}});
-  }
-  return out;
 }
 
 std::string fact(std::string_view name, std::string_view value) {
@@ -103,14 +98,14 @@ std::string facts_text(const findings& found) {
   const row_length_features& r = f.row_length;
   std::string out;
   if (found.file)
-    out += fact("file", fmt::format("Matrix Market {}; {} entries", file_text(*found.file),
-                                    grouped(found.file->entries_in_file)));
+    out += fact("file", fmt::format("Matrix Market {}; {}", file_text(*found.file),
+                                    counted(found.file->entries_in_file, "entry")));
   out += fact("symmetry", symmetry_text(f));
   out += fact("diagonal", fmt::format("{} of {} present", grouped(f.diagonal_entries),
                                       grouped(std::min(f.rows, f.cols))));
   out += fact("bandwidth", fmt::format("{} (lower {}, upper {})", grouped(f.bandwidth()),
                                        grouped(f.lower_bandwidth), grouped(f.upper_bandwidth)));
-  out += fact("empty", fmt::format("{} rows, {} columns", grouped(r.empty), grouped(f.empty_cols)));
+  out += fact("empty", counted(r.empty, "row") + ", " + counted(f.empty_cols, "column"));
   out += fact("explicit zeros", grouped(f.explicit_zeros));
   out += fact("duplicates", fmt::format("{} summed", grouped(found.duplicates_summed)));
   out +=
@@ -127,7 +122,7 @@ std::string histogram_text(const row_length_features& r) {
   for (std::size_t b = 0; b < r.histogram.size(); ++b) {
     const offset from = b == 0 ? 0 : offset{1} << (b - 1), to = (offset{1} << b) - 1;
     const index rows = r.histogram[b];
-    // A few rows among many must still be seen.
+    // The bar of a few rows among many must remain visible.
     const double part = rows == 0 ? 0 : std::max(static_cast<double>(rows) / most, 1.0 / (8 * bar_width));
     out.add({from == to ? grouped(from) : fmt::format("{} – {}", grouped(from), grouped(to)), grouped(rows),
              bar_of(part, bar_width)});
@@ -135,7 +130,7 @@ std::string histogram_text(const row_length_features& r) {
   return out.text();
 }
 
-/// The library's reasons begin with the format, which stands beside them here.
+/// The library's reasons begin with the name of the format, which the table shows already.
 std::string without_prefix(const std::string& text, const std::string& prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
@@ -164,10 +159,10 @@ void run(const info_options& options) {
     const loaded_matrix<value> loaded = load<value>(options.matrix.name);
     const findings found{find_features(loaded.matrix), loaded.file, loaded.duplicates_summed,
                          find_costs(loaded.matrix, options.budget)};
-    if (options.json) return print_json(as_json(found, options.matrix));
-    print(fmt::format("{}  {}, {} entries, {}\n\n", bold(options.matrix.name),
-                      shape_text(found.features.rows, found.features.cols), grouped(found.features.entries),
-                      options.matrix.precision));
+    if (options.as_json) return print(json_of(found, options.matrix).text());
+    print(fmt::format("{}  {}, {}, {}\n\n", bold(options.matrix.name),
+                      shape_text(found.features.rows, found.features.cols),
+                      counted(found.features.entries, "entry"), options.matrix.precision));
     print(facts_text(found) + "\n");
     if (found.features.rows > 0) print(histogram_text(found.features.row_length) + "\n");
     print(costs_text(found, options.budget));
@@ -176,22 +171,21 @@ void run(const info_options& options) {
 
 }  // namespace
 
-void add_info(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("info", "Shape, symmetry, row lengths, and bytes in every format");
+void set_up_info(command& c) {
   auto options = std::make_shared<info_options>();
-  options->matrix.add_to(*command);
-  add_budget_option(*command, options->budget);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(
-      R"(Padding is what a format adds to make rows equally long. A format is refused where padding passes
-its budget.
+  options->matrix.add_to(c);
+  c.budget(options->budget);
+  c.json(options->as_json);
+  c.footer(
+      R"(Padding is what a format adds to make rows equally long. A format is refused where its padding exceeds
+the budget.
 
 Examples:
   nz info web.mtx.gz
   nz info poisson3d:40 --precision float
   nz info web.npz --json | jq .row_length.max
   curl -s https://example.org/web.mtx | nz info -)");
-  command->callback([options] { run(*options); });
+  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -13,13 +14,10 @@
 
 #include "commands.hpp"
 #include "output.hpp"
-#include "table.hpp"
 #include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 const kernel_row& first_row(std::string_view name) {
   return *std::find_if(kernels().begin(), kernels().end(),
@@ -39,7 +37,7 @@ void print_tables() {
     format_table.add({std::string(format.name), std::string(format.summary)});
   table kernel_table({{"kernel"}, {"format"}, {"runs on"}, {"repeatable"}, {""}});
   for (const kernel_row& kernel : kernels()) {
-    if (&first_row(kernel.name) != &kernel) continue;  // its line says all the devices it runs on
+    if (&first_row(kernel.name) != &kernel) continue;  // its first row names all its devices
     kernel_table.add({std::string(kernel.name), std::string(kernel.format), devices_of(kernel.name),
                       kernel.is_repeatable ? "yes" : "no", std::string(kernel.summary)});
   }
@@ -64,59 +62,59 @@ void print_tables() {
   print(bold("Instruction sets") + "\n" + simd_table.text());
 }
 
-ordered_json as_json() {
-  ordered_json out = {
-      {"formats", ordered_json::array()},
-      {"kernels", ordered_json::array()},
-      {"generators", ordered_json::array()},
-      {"devices", ordered_json::array({{{"name", "cpu"}, {"threads", thread_count(0)}},
-                                       {{"name", "emulator"}, {"threads", thread_count(0)}}})},
-      {"instruction_sets", ordered_json::array()}};
+json json_of_all() {
+  std::vector<json> format_rows, kernel_rows, generators, simd;
+  std::vector<json> device_rows = {{{"name", "cpu"}, {"threads", thread_count(0)}},
+                                   {{"name", "emulator"}, {"threads", thread_count(0)}}};
   for (const format_row& format : formats())
-    out["formats"].push_back({{"name", format.name}, {"summary", format.summary}});
+    format_rows.push_back({{"name", format.name}, {"summary", format.summary}});
   for (const kernel_row& kernel : kernels())
-    out["kernels"].push_back({{"name", kernel.name},
-                              {"format", kernel.format},
-                              {"runs_on", name_of(kernel.runs_on)},
-                              {"repeatable", kernel.is_repeatable},
-                              {"peer", kernel.is_peer},
-                              {"candidate", kernel.is_candidate},
-                              {"summary", kernel.summary}});
+    kernel_rows.push_back({{"name", kernel.name},
+                           {"format", kernel.format},
+                           {"runs_on", name_of(kernel.runs_on)},
+                           {"repeatable", kernel.is_repeatable},
+                           {"peer", kernel.is_peer},
+                           {"candidate", kernel.is_candidate},
+                           {"summary", kernel.summary}});
   for (const generate::kind& kind : generate::kinds())
-    out["generators"].push_back(
-        {{"name", kind.name}, {"parameters", kind.parameters}, {"summary", kind.summary}});
+    generators.push_back({{"name", kind.name}, {"parameters", kind.parameters}, {"summary", kind.summary}});
   for (const std::string_view name : simd_targets())
-    out["instruction_sets"].push_back({{"name", name}, {"used", name == simd_targets().front()}});
+    simd.push_back({{"name", name}, {"used", name == simd_targets().front()}});
+  std::optional<std::string> failure;
   try {
     for (const cuda_properties& gpu : cuda_devices())
-      out["devices"].push_back(
+      device_rows.push_back(
           {{"name", "cuda"},
            {"model", gpu.name},
            {"memory_bytes", gpu.memory_bytes},
            {"compute_capability", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)}});
   } catch (const device_error& e) {
-    out["cuda_failure"] = e.what();
+    failure = e.what();
   }
+  json out = {{"formats", format_rows},
+              {"kernels", kernel_rows},
+              {"generators", generators},
+              {"devices", device_rows},
+              {"instruction_sets", simd}};
+  if (failure) out.set("cuda_failure", *failure);
   return out;
 }
 
 }  // namespace
 
-void add_list(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("list", "Every format, kernel, generator, device and instruction set there is");
-  auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print JSON");
-  command->footer(
-      R"(A repeatable kernel gives bitwise the same result every time; those of the CPU for any number of
-threads too. Of the instruction sets, another than the one that is used is had by --simd.
+void set_up_list(command& c) {
+  auto as_json = std::make_shared<bool>(false);
+  c.json(*as_json);
+  c.footer(
+      R"(A repeatable kernel gives the same bits every time; the CPU kernels also for any number of threads. The option
+--simd of other commands selects another instruction set.
 
 Examples:
   nz list
   nz list --json | jq -r '.kernels[].name')");
-  command->callback([json] {
-    if (*json)
-      print_json(as_json());
+  c.run([as_json] {
+    if (*as_json)
+      print(json_of_all().text());
     else
       print_tables();
   });

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -7,11 +9,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <nonzero/cpu/targets.hpp>
+#include <nonzero/io/output_file.hpp>
 
 #include "commands.hpp"
-#include "failures.hpp"
 #include "output.hpp"
-#include "signals.hpp"
+#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
@@ -22,95 +27,88 @@ constexpr const char* examples = R"(Examples:
   nz info web.mtx.gz                      shape, symmetry, row lengths, bytes in every format
   nz spy poisson2d:30                     the pattern of a generated matrix, in the terminal
   nz spy web.mtx -o web.png               the pattern as a picture
-  nz convert web.tar.gz web.npz           SuiteSparse archive to SciPy's (and our fast) binary form
+  nz convert web.tar.gz web.npz           SuiteSparse archive to SciPy's binary format
   nz generate rmat 16 graph.mtx           a power-law graph of 2^16 vertices
   nz multiply web.mtx --x x.mtx -o y.mtx  y = A x
-  nz check web.mtx                        every kernel against the exact product
-  nz bench web.mtx                        how fast every kernel is, and how fast it could be
-  nz plan web.mtx                         which kernel suits it on this CPU, and why
-  nz solve poisson2d:300                  x with A x = b, by conjugate gradients
-  nz pagerank web.mtx                     the pages that links lead to most
+  nz check web.mtx                        compare every kernel with the exact product
+  nz bench web.mtx                        measure every kernel
+  nz plan web.mtx                         the best kernel on this CPU, and why
+  nz solve poisson2d:300                  solve A x = b by conjugate gradients
+  nz pagerank web.mtx                     the pages of highest rank
   nz heat --cells 400 --plot heat.png     the heat equation, as a picture
 
 A matrix is a file (.mtx, .mtx.gz, .tar.gz, .npz), - for standard input, or a generator with its
-sizes, such as poisson2d:300. 'nz COMMAND --help' says more.)";
+sizes, such as poisson2d:300. 'nz COMMAND --help' shows the options of a command.)";
 
-void add_commands(CLI::App& app) {
-  app.name("nz");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "nz " NONZERO_VERSION);
-  app.footer(examples);
-  add_info(app);
-  add_spy(app);
-  add_convert(app);
-  add_generate(app);
-  add_multiply(app);
-  add_check(app);
-  add_bench(app);
-  add_plan(app);
-  add_solve(app);
-  add_pagerank(app);
-  add_heat(app);
-  add_list(app);
+/// "nz 0.1.0", and what it was built with.
+std::string version_text() {
+  const auto all = kernels();
+  const bool has_cuda = std::any_of(all.begin(), all.end(),
+                                    [](const kernel_row& row) { return row.runs_on == device_kind::cuda; });
+  return fmt::format("nz {}\nbuilt {} CUDA; SIMD targets for this CPU: {}", NONZERO_VERSION,
+                     has_cuda ? "with" : "without", fmt::join(simd_targets(), ", "));
 }
 
-/// One line, whatever the message holds.
-int report(int status, std::string message) {
-  std::replace_if(
-      message.begin(), message.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
-  std::fflush(stdout);  // what was found comes before what is said of it
-  std::fputs(fmt::format("nz: {}\n", message).c_str(), stderr);  // what fails to show is no error
+extern "C" void clean_up_and_end(int signal_number) {
+  remove_unfinished_output();
+  erase_progress();
+  raise(signal_number);  // the handler was reset on entry: this ends the program, and the shell sees why
+}
+
+/// A mapped file that another program truncates raises SIGBUS when it is read.
+extern "C" void report_and_end(int) {
+  remove_unfinished_output();
+  erase_progress();
+  constexpr std::string_view line = "nz: a file was truncated while it was being read\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  ::_exit(failed);
+}
+
+/// A signal that ends the program first removes the output file that is being written.
+void clean_up_on_signals() {
+  signal(SIGXFSZ, SIG_IGN);  // a file that gets too large is then an error of write()
+  signal(SIGBUS, report_and_end);
+  std::atexit([] { remove_unfinished_output(); });  // in case a library ends the program
+  struct sigaction action = {};
+  action.sa_handler = clean_up_and_end;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigemptyset(&action.sa_mask);
+  for (const int signal_number :
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2}) {
+    struct sigaction before = {};
+    sigaction(signal_number, nullptr, &before);
+    // A background job or nohup keeps ignoring its signals; a closed pipe always ends nz.
+    if (before.sa_handler == SIG_IGN && signal_number != SIGPIPE) continue;
+    sigaction(signal_number, &action, nullptr);
+  }
+}
+
+/// One line on standard error, after what was printed before. A failure to write it is ignored.
+int report(int status, const std::string& message) {
+  std::fflush(stdout);
+  std::fputs(fmt::format("nz: {}\n", printable(message)).c_str(), stderr);
   return status;
 }
-
-/// What to say of a command line that CLI11 does not take.
-std::string usage_message(const CLI::App& app, const CLI::ParseError& e) {
-  const auto chosen = app.get_subcommands();
-  if (!chosen.empty())
-    return fmt::format("{}: {} (see nz {} --help)", chosen[0]->get_name(), e.what(), chosen[0]->get_name());
-  const auto words = app.remaining();
-  if (words.empty()) return "which command? (see nz --help)";
-  if (words[0].starts_with('-')) return fmt::format("there is no option '{}' (see nz --help)", words[0]);
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  return fmt::format("there is no command '{}'; there are {} (see nz --help)", words[0],
-                     fmt::join(names, ", "));
-}
-
-int run(int argc, char** argv) {
-  CLI::App app{"Sparse matrices: look at them, convert them, multiply them by vectors."};
-  add_commands(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    print(app.help());
-  } catch (const CLI::CallForVersion& e) {
-    print(fmt::format("{}\n", e.what()));
-  } catch (const CLI::ParseError& e) {
-    return report(wrong_usage, usage_message(app, e));
-  }
-  finish_output();
-  return 0;
-}
-
-}  // namespace
 
 /// The exit status; nothing is thrown.
 int run_and_report(int argc, char** argv) {
   try {
     clean_up_on_signals();
-    return run(argc, argv);
+    print(parse_and_run(argc, argv, version_text(), examples));
+    finish_output();
+    return 0;
   } catch (const usage_error& e) {
     return report(wrong_usage, e.what());
   } catch (const std::bad_alloc&) {
     return report(failed, "out of memory");
-  } catch (const std::length_error&) {  // more than any memory holds
+  } catch (const std::length_error&) {  // larger than any memory
     return report(failed, "out of memory");
   } catch (const std::exception& e) {
     return report(failed, e.what());
   }
 }
 
+}  // namespace
 }  // namespace nz::cli
 
 int main(int argc, char** argv) { return nz::cli::run_and_report(argc, argv); }

@@ -1,5 +1,6 @@
 #include "output.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -7,9 +8,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <nonzero/core/errors.hpp>
+
+#include "options.hpp"
 
 namespace nz::cli {
 namespace {
@@ -18,19 +23,44 @@ namespace {
   throw error("cannot write to standard output: " + std::generic_category().message(reason));
 }
 
+template <class T> auto make(T&& value) {
+  return std::make_unique<nlohmann::ordered_json>(std::forward<T>(value));
+}
+
 }  // namespace
+
+json::json(std::nullptr_t) : value_(make(nullptr)) {}
+json::json(bool value) : value_(make(value)) {}
+json::json(int value) : value_(make(value)) {}
+json::json(std::int64_t value) : value_(make(value)) {}
+json::json(std::uint64_t value) : value_(make(value)) {}
+json::json(double value) : value_(make(value)) {}
+json::json(const char* value) : value_(make(value)) {}
+json::json(std::string_view value) : value_(make(value)) {}
+json::json(const std::vector<json>& values) : value_(make(nlohmann::ordered_json::array())) {
+  for (const json& value : values) value_->push_back(*value.value_);
+}
+json::json(std::initializer_list<field> fields) : value_(make(nlohmann::ordered_json::object())) {
+  for (const field& f : fields) set(f.key, f.value);
+}
+json::json(const json& other) : value_(make(*other.value_)) {}
+json::json(json&& other) noexcept = default;
+json& json::operator=(json other) noexcept {
+  value_.swap(other.value_);
+  return *this;
+}
+json::~json() = default;
+
+void json::set(const std::string& key, const json& value) { (*value_)[key] = *value.value_; }
+
+std::string json::text() const {
+  // A file name need not be UTF-8.
+  return value_->dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_output_error(errno);
 }
-
-std::string json_text(const nlohmann::ordered_json& value) {
-  using handler = nlohmann::ordered_json::error_handler_t;
-  // A file's name may be no UTF-8.
-  return value.dump(2, ' ', false, handler::replace) + "\n";
-}
-
-void print_json(const nlohmann::ordered_json& value) { print(json_text(value)); }
 
 void finish_output() {
   if (std::fflush(stdout) != 0) throw_output_error(errno);
@@ -42,17 +72,31 @@ void require_writable(const std::string& file) {
   if (const fs::path folder = fs::path(file).parent_path();
       !folder.empty() && !fs::is_directory(folder, ignored))
     throw error(fmt::format("{}: there is no folder {}", file, folder.string()));
-  const fs::path target = fs::weakly_canonical(fs::absolute(file, ignored), ignored);  // behind its links
+  const fs::path target = fs::weakly_canonical(fs::absolute(file, ignored), ignored);  // follows links
   const bool exists = fs::exists(target, ignored);
   int reason = fs::is_directory(target, ignored) ? EISDIR : 0;
-  const auto require_leave = [&reason](const fs::path& path) {
+  const auto require_permission = [&reason](const fs::path& path) {
     if (reason == 0 && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) reason = errno;
   };
-  if (exists) require_leave(target);
-  // What is no regular file (/dev/null) is written to directly, any other beside it first.
-  if (!exists || fs::is_regular_file(target, ignored)) require_leave(target.parent_path());
+  if (exists) require_permission(target);
+  // A regular file is written beside its target first; others (/dev/null) are written directly.
+  if (!exists || fs::is_regular_file(target, ignored)) require_permission(target.parent_path());
   if (reason != 0)
     throw error(fmt::format("{}: cannot write: {}", file, std::generic_category().message(reason)));
+}
+
+bool has_extension(const std::string& file, std::string_view extension) {
+  return std::filesystem::path(file).extension() == extension;
+}
+
+void require_extension(const std::string& file, std::string_view what,
+                       std::initializer_list<std::string_view> of) {
+  if (file == "-") return;
+  if (std::none_of(of.begin(), of.end(), [&](auto extension) { return has_extension(file, extension); }))
+    throw usage_error(fmt::format("{}: {} is written as {}{}{}; use that extension", file, what,
+                                  fmt::join(of.begin(), of.end() - 1, ", "), of.size() > 1 ? " or " : "",
+                                  *(of.end() - 1)));
+  require_writable(file);
 }
 
 std::string grouped(std::int64_t number) {
@@ -63,11 +107,20 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string counted(std::int64_t number, std::string_view what) {
-  return fmt::format("{} {}{}", grouped(number), what, number == 1 ? "" : "s");
+  if (number == 1) return fmt::format("1 {}", what);
+  return what.ends_with('y') ? fmt::format("{} {}ies", grouped(number), what.substr(0, what.size() - 1))
+                             : fmt::format("{} {}s", grouped(number), what);
 }
 
 std::string shape_text(std::int64_t rows, std::int64_t cols) {
   return fmt::format("{} × {}", grouped(rows), grouped(cols));
+}
+
+std::string printable(std::string_view text, char by) {
+  std::string out(text);
+  std::replace_if(
+      out.begin(), out.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }, by);
+  return out;
 }
 
 }  // namespace nz::cli

@@ -5,17 +5,35 @@
 #include <string_view>
 #include <vector>
 
+#include <sched.h>
 #include <sys/types.h>
 
-#include "pinning.hpp"
-
+// Processes of peers, the memory shared with them, and the binding of threads to processors.
 namespace nz::cli {
 
-/// Memory without a name that another process of the same user can open as a file, by `path`: nothing is left
+/// All processors that this process may use, also where OpenMP has bound the calling thread to one of them.
+cpu_set_t own_processors();
+
+/// Binds each OpenMP thread to its own processor while it lives. Without this, threads that slept while
+/// another entry was measured may wake up on the same processor, and the system separates them only after the
+/// sample. Does nothing where there are more threads than processors, or where OMP_PROC_BIND is set. Peer
+/// processes are bound alike.
+class pinned_threads {
+ public:
+  pinned_threads();
+  ~pinned_threads();
+  pinned_threads(const pinned_threads&) = delete;
+  pinned_threads& operator=(const pinned_threads&) = delete;
+
+ private:
+  std::vector<cpu_set_t> before_;  // of each thread; empty: nothing was bound
+};
+
+/// Anonymous memory that another process of the same user can open as a file, by `path`. Nothing is left
 /// behind, however both end.
 class shared_memory {
  public:
-  /// Zeros. Throws `nz::error` where there is not so much.
+  /// Zeros. Throws `nz::error` where there is not enough memory.
   explicit shared_memory(std::size_t bytes);
   ~shared_memory();
   shared_memory(const shared_memory&) = delete;
@@ -32,8 +50,8 @@ class shared_memory {
   std::size_t size_ = 0;
 };
 
-/// How the processes below are started: with as many threads as this one would use, bound to a processor each
-/// where there are enough and OMP_PROC_BIND says nothing else.
+/// How the processes are started: with as many threads as this one uses, each bound to a processor where
+/// there are enough and OMP_PROC_BIND is not set.
 struct peer_environment {
   peer_environment();
   int threads;
@@ -41,8 +59,8 @@ struct peer_environment {
   std::vector<std::string> variables;  // NAME=VALUE
 };
 
-/// A program that answers one line for every line it is told (bench/peers/protocol.hpp), in a process group
-/// of its own. It ends with this object, and is told to when this process ends in whatever way.
+/// A program that answers each line with one line (bench/peers/protocol.hpp), in its own process group. It
+/// ends with this object, and when this process ends in any way.
 class peer_process {
  public:
   /// Throws `nz::error` where it cannot be started.
@@ -52,21 +70,21 @@ class peer_process {
   peer_process(const peer_process&) = delete;
   peer_process& operator=(const peer_process&) = delete;
 
-  /// Its answer, without the end of line. Throws `nz::error`, which says what became of it, where none comes
-  /// in so many seconds; it is of no more use then.
+  /// Its answer, without the end of line. Throws `nz::error` with the reason where no answer comes within so
+  /// many seconds; the process cannot be used any more then.
   std::string ask(std::string_view line, double seconds);
 
  private:
   [[noreturn]] void give_up(const std::string& why);
-  [[noreturn]] void give_up_on_the_dead();
+  [[noreturn]] void report_end();
   bool has_ended_within(double seconds);
   void end();
 
-  shared_memory complaints_;  // what it writes to standard error: the end of that is told
-  pid_t id_ = -1;             // -1: has been waited for
+  shared_memory error_text_;  // its standard error; messages give the last line
+  pid_t id_ = -1;             // -1: it has ended
   int status_ = 0;
   int socket_ = -1;
-  bool is_lost_ = false;  // it failed to answer: not to be asked to end, but made to
+  bool is_lost_ = false;  // it failed to answer: end it by signals
   std::string unread_;
 };
 

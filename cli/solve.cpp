@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,34 +14,26 @@
 #include <nonzero/algorithms/cg.hpp>
 #include <nonzero/plan/kernels.hpp>
 
+#include "chart.hpp"
 #include "commands.hpp"
-#include "device_option.hpp"
-#include "failures.hpp"
-#include "kernel_option.hpp"
-#include "matrix_argument.hpp"
-#include "number_option.hpp"
+#include "matrices.hpp"
 #include "output.hpp"
-#include "progress.hpp"
-#include "residual_plot.hpp"
 #include "terminal.hpp"
-#include "vector_file.hpp"
 
 namespace nz::cli {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr std::size_t entries_shown = 6;
 constexpr double double_tolerance = 1e-8, float_tolerance = 1e-5;
-constexpr double iterations_per_row = 10;  // where no number is asked for
+constexpr double iterations_per_row = 10;  // the default limit
 
-struct command_options {
+struct solve_command {
   matrix_argument matrix;
   cg_options solve;
   std::optional<double> tolerance;  // none: by the precision
   std::string b, out, plot;         // files; empty: none
   std::string preconditioner = "none", method = "cg", device = "cpu";
-  bool json = false;
+  bool as_json = false;
 };
 
 std::string_view name_of_end(cg_end end) {
@@ -59,8 +52,7 @@ std::string_view name_of_end(cg_end end) {
   return "?";
 }
 
-template <class V>
-ordered_json as_json(const command_options& options, const csr<V>& a, const cg_result<V>& found) {
+template <class V> json json_of(const solve_command& options, const csr<V>& a, const cg_result<V>& found) {
   return {{"matrix", options.matrix.name},
           {"precision", options.matrix.precision},
           {"rows", a.rows},
@@ -82,7 +74,7 @@ ordered_json as_json(const command_options& options, const csr<V>& a, const cg_r
           {"seconds_per_iteration", found.iteration_seconds}};
 }
 
-/// Whether dividing by the diagonal would do more than scale the matrix.
+/// Whether dividing by the diagonal does more than scale the matrix.
 template <class V> bool has_uneven_diagonal(const csr<V>& a) {
   std::optional<V> first;
   for (index i = 0; i < a.rows; ++i)
@@ -94,9 +86,9 @@ template <class V> bool has_uneven_diagonal(const csr<V>& a) {
   return false;
 }
 
-/// What to say where there is no answer, or not as good a one as was asked for.
+/// The message where there is no solution, or not one as accurate as was asked for.
 template <class V>
-std::string failure_text(const command_options& options, const csr<V>& a, const cg_result<V>& found) {
+std::string failure_text(const solve_command& options, const csr<V>& a, const cg_result<V>& found) {
   const std::string_view more_digits =
       sizeof(V) == sizeof(float) ? "--precision double" : "a larger --tolerance";
   switch (found.end) {
@@ -108,13 +100,14 @@ std::string failure_text(const command_options& options, const csr<V>& a, const 
                          found.iterations + 1);
     case cg_end::stagnated:
       return fmt::format(
-          "not converged: after {} the loop believes in a residual of {:.2e}, but |b - A x| / |b| "
-          "is {:.2e} and falls no more; rounding leaves no better, try {}",
+          "not converged: after {} the residual of the recurrence is {:.2e}, but |b - A x| / |b| is {:.2e} "
+          "and no "
+          "longer decreases, because of rounding; try {}",
           counted(found.iterations, "iteration"), found.recursive_residual, found.residual, more_digits);
     default: {
       const auto best = std::min_element(found.history.begin(), found.history.end());
       return fmt::format(
-          "not converged: |b - A x| / |b| is {:.2e} after {}, the least was {:.2e} after {}; allow "
+          "not converged: |b - A x| / |b| is {:.2e} after {}, the smallest was {:.2e} after {}; allow "
           "more with --max-iterations{}",
           found.residual, counted(found.iterations, "iteration"), *best, best - found.history.begin(),
           options.solve.by == preconditioner::none && has_uneven_diagonal(a)
@@ -125,12 +118,12 @@ std::string failure_text(const command_options& options, const csr<V>& a, const 
 }
 
 template <class V>
-void print_summary(const command_options& options, const csr<V>& a, const cg_result<V>& found) {
+void print_summary(const solve_command& options, const csr<V>& a, const cg_result<V>& found) {
   print(fmt::format("{}  {}, {}; b {}; {}\n", bold(options.matrix.name), shape_text(a.rows, a.cols),
-                    a.nnz() == 1 ? "1 entry" : fmt::format("{} entries", grouped(a.nnz())),
-                    options.b.empty() ? "all ones" : options.b, options.matrix.precision));
+                    counted(a.nnz(), "entry"), options.b.empty() ? "all ones" : options.b,
+                    options.matrix.precision));
   print(fmt::format("  {}{}{}, |b - A x| / |b| = {:.3g}\n", counted(found.iterations, "iteration"),
-                    options.solve.by == preconditioner::jacobi ? " with the diagonal" : "",
+                    options.solve.by == preconditioner::jacobi ? " with Jacobi preconditioning" : "",
                     found.restarts > 0 ? fmt::format(" and {}", counted(found.restarts, "restart")) : "",
                     found.residual));
   print(fmt::format("  {} on {}, {:.3g} ms per iteration\n",
@@ -140,14 +133,53 @@ void print_summary(const command_options& options, const csr<V>& a, const cg_res
   print(fmt::format("  x = {:.6g}{}\n", fmt::join(first, "  "), found.x.size() > entries_shown ? "  …" : ""));
 }
 
-std::string plot_title(const command_options& options) {
+std::string plot_title(const solve_command& options) {
   return fmt::format("{}, conjugate gradients{}",
                      std::filesystem::path(options.matrix.name).filename().string(),
-                     options.solve.by == preconditioner::jacobi ? " with the diagonal" : "");
+                     options.solve.by == preconditioner::jacobi ? " with Jacobi preconditioning" : "");
 }
 
-/// What of the way is gone from 1 to the tolerance, or to the last iteration: the residual may grow at first.
-double part_done(const cg_options& options, index rows, std::int64_t iteration, double residual) {
+bool can_be_drawn(double residual) { return residual > 0 && std::isfinite(residual); }
+
+/// Closer values would overlap in the picture.
+bool differ(double a, double b) { return std::abs(a - b) > 0.01 * std::max(a, b); }
+
+/// An axis that contains all residuals.
+chart_axis residual_axis(const line_chart& chart) {
+  double low = 1, high = 1;
+  const auto include = [&](double residual) {
+    if (!can_be_drawn(residual)) return;
+    low = std::min(low, residual);
+    high = std::max(high, residual);
+  };
+  for (const chart_line& line : chart.lines) std::for_each(line.y.begin(), line.y.end(), include);
+  for (const chart_dot& dot : chart.dots) include(dot.y);
+  return {.label = "|r| / |b|", .low = low / 2, .high = high * 2, .is_log = true};
+}
+
+/// Draws the residual over the iterations, the tolerance, and the final |b - A x| / |b| where it differs from
+/// the residual of the loop.
+template <class V> void write_residual_plot(const solve_command& options, const cg_result<V>& found) {
+  const double tolerance = options.solve.tolerance;
+  std::vector<double> iteration(found.history.size());
+  std::iota(iteration.begin(), iteration.end(), 0.0);
+  const double last = std::max(1.0, iteration.back());
+  line_chart chart{.title = plot_title(options),
+                   .x = {.label = "iteration", .low = 0, .high = last, .is_whole = true},
+                   .y = {},
+                   .lines = {{.name = "residual", .x = iteration, .y = found.history}},
+                   .dots = {}};
+  if (tolerance > 0)
+    chart.lines.push_back({.name = "tolerance", .x = {0, last}, .y = {tolerance, tolerance}});
+  const bool is_another = found.restarts > 0 || differ(found.residual, found.history.back());
+  if (is_another && can_be_drawn(found.residual))
+    chart.dots.push_back({.name = "|b - A x| / |b|", .x = iteration.back(), .y = found.residual});
+  chart.y = residual_axis(chart);
+  write_chart(options.plot, chart);
+}
+
+/// Progress from a residual of 1 to the tolerance, or to the last iteration: the residual may grow at first.
+double fraction_done(const cg_options& options, index rows, std::int64_t iteration, double residual) {
   const double most = options.max_iterations > 0
                           ? static_cast<double>(options.max_iterations)
                           : iterations_per_row * std::max(1.0, static_cast<double>(rows));
@@ -155,16 +187,7 @@ double part_done(const cg_options& options, index rows, std::int64_t iteration, 
   return std::max(static_cast<double>(iteration) / most, std::log(residual) / way);
 }
 
-template <class V> std::vector<V> load_b(const command_options& options, index rows) {
-  if (options.b.empty()) return std::vector<V>(static_cast<std::size_t>(rows), V{1});
-  std::vector<V> b = read_vector_file<V>(options.b);
-  if (b.size() != static_cast<std::size_t>(rows))
-    throw shape_error(
-        fmt::format("{}: b must have {} entries to fit the matrix, this has {}", options.b, rows, b.size()));
-  return b;
-}
-
-/// The message with the matrix's name before it.
+/// Puts the name of the matrix before the message.
 template <class Body> auto naming(const std::string& matrix, const Body& body) {
   try {
     return body();
@@ -175,43 +198,40 @@ template <class Body> auto naming(const std::string& matrix, const Body& body) {
   }
 }
 
-template <class V> void run_in(command_options& options) {
+template <class V> void run_in(solve_command& options) {
   const csr<V> a = load<V>(options.matrix.name).matrix;
-  const std::vector<V> b = load_b<V>(options, a.rows);
+  const std::vector<V> b = read_vector_or<V>(options.b, "b", a.rows, 1);
   options.solve.tolerance =
       options.tolerance.value_or(sizeof(V) == sizeof(float) ? float_tolerance : double_tolerance);
   const cg_result<V> found = naming(options.matrix.name, [&] {
     progress_bar bar(fmt::format("solving {}", options.matrix.name));
     options.solve.progress = [&](std::int64_t iteration, double residual) {
-      bar.show(part_done(options.solve, a.rows, iteration, residual));
+      bar.show(fraction_done(options.solve, a.rows, iteration, residual));
     };
     return conjugate_gradients<V>(a, b, options.solve);
   });
   const bool has_answer = found.end != cg_end::not_positive_definite && found.end != cg_end::not_finite;
-  if (!options.plot.empty())
-    write_residual_plot(options.plot, plot_title(options), options.solve.tolerance, found);
+  if (!options.plot.empty()) write_residual_plot(options, found);
   if (!options.out.empty() && has_answer) write_vector_file<V>(options.out, found.x);
-  if (options.json)
-    print_json(as_json(options, a, found));
+  if (options.as_json)
+    print(json_of(options, a, found).text());
   else if (options.out != "-" && has_answer)
     print_summary(options, a, found);
   if (!found.is_converged())
     throw failed_run(fmt::format("{}: {}", options.matrix.name, failure_text(options, a, found)));
 }
 
-void require_sense(const command_options& options) {
-  if (!options.out.empty()) require_vector_name(options.out);
-  if (options.out == "-" && options.json)
+void require_valid(const solve_command& options) {
+  if (!options.out.empty()) require_extension(options.out, "a vector", {".mtx", ".npz"});
+  if (options.out == "-" && options.as_json)
     throw usage_error("solve: -o - and --json both write to standard output");
-  if (!options.plot.empty() && std::filesystem::path(options.plot).extension() != ".png")
-    throw usage_error(fmt::format("{}: a plot is written as .png; name it so", options.plot));
-  if (!options.plot.empty()) require_writable(options.plot);
+  if (!options.plot.empty()) require_extension(options.plot, "a plot", {".png"});
   if (options.matrix.name == "-" && options.b == "-")
     throw usage_error("solve: only one of the matrix and b can come from standard input");
 }
 
-void run(command_options& options) {
-  require_sense(options);
+void run(solve_command& options) {
+  require_valid(options);
   options.solve.by = options.preconditioner == "jacobi" ? preconditioner::jacobi : preconditioner::none;
   options.solve.method = options.method == "blas" ? cg_method::blas : cg_method::fused;
   options.solve.plan.on = find_device(options.device);
@@ -221,57 +241,29 @@ void run(command_options& options) {
   with_precision(options.matrix.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
 
-void add_iteration_options(CLI::App& command, command_options& options) {
-  command.add_option("--b", options.b, "The right-hand side, .mtx or .npz; all ones if not given")
-      ->type_name("FILE");
-  command
-      .add_option("--tolerance", options.tolerance,
-                  "Stop when |b - A x| is at most so much of |b| (1e-8, in float 1e-5)")
-      ->type_name("T")
-      ->check(number_between(0, 1));
-  command
-      .add_option("--max-iterations", options.solve.max_iterations,
-                  "Stop there in any case (ten times the rows)")
-      ->type_name("N")
-      ->check(number_between(1, 1e15));
-  command
-      .add_option("--preconditioner", options.preconditioner, "None, or jacobi: the matrix's diagonal (none)")
-      ->check(CLI::IsMember({"none", "jacobi"}))
-      ->option_text("none|jacobi");
-}
-
-void add_running_options(CLI::App& command, command_options& options) {
-  command
-      .add_option("--method", options.method,
-                  "cg: conjugate gradients in three passes per iteration; blas: the same, to compare with, "
-                  "call by call, on a GPU by cuSPARSE and cuBLAS (cg)")
-      ->check(CLI::IsMember({"cg", "blas"}))
-      ->option_text("cg|blas");
-  add_device_option(command, options.device, "Where it runs (cpu)");
-  command.add_option("--kernel", options.solve.plan.kernel, "This kernel and no other; nz list shows them")
-      ->type_name("NAME");
-  command
-      .add_option("--remember", options.solve.plan.remembered,
-                  "JSON file of choices of kernels: look there first, and add what is found")
-      ->type_name("FILE");
-}
-
 }  // namespace
 
-void add_solve(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("solve", "x with A x = b, for a symmetric positive definite matrix");
-  auto options = std::make_shared<command_options>();
-  options->matrix.add_to(*command);
-  add_iteration_options(*command, *options);
-  add_running_options(*command, *options);
-  command->add_option("-o,--out", options->out, "Write x there: .mtx or .npz, - for standard output")
-      ->type_name("FILE");
-  command->add_option("--plot", options->plot, "Draw the residual over the iterations there (.png)")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(
-      R"(The residual that is reported is found anew from x at the end. The exit status is 1 where it is above the
-tolerance, where the matrix is not symmetric (a pair of entries is named) or not positive definite.
+void set_up_solve(command& c) {
+  auto options = std::make_shared<solve_command>();
+  options->matrix.add_to(c);
+  c.file("--b", options->b, "Right-hand side, .mtx or .npz (all ones)");
+  c.number("--tolerance", options->tolerance, "T", {0, 1},
+           "Stop when |b - A x| <= T |b| (1e-8; 1e-5 in float)");
+  c.whole("--max-iterations", options->solve.max_iterations, "N", {1, 1e15},
+          "Stop after N iterations (ten times the number of rows)");
+  c.choice("--preconditioner", options->preconditioner, {"none", "jacobi"},
+           "none, or jacobi: the diagonal of the matrix (none)");
+  c.choice("--method", options->method, {"cg", "blas"},
+           "cg: three passes per iteration; blas: one call per operation, for comparison (cg)");
+  c.device(options->device, "Device to run on (cpu)");
+  c.kernel(options->solve.plan.kernel);
+  c.remember(options->solve.plan.remembered);
+  c.file("-o,--out", options->out, "Write x to this .mtx or .npz file, - for standard output");
+  c.file("--plot", options->plot, "Plot the residual over the iterations to this .png file");
+  c.json(options->as_json);
+  c.footer(
+      R"(The residual that is reported is computed from x at the end. The exit status is 1 where it exceeds the tolerance,
+and where the matrix is not symmetric (the message names a pair of entries) or not positive definite.
 
 Examples:
   nz solve poisson2d:300                                     b is all ones
@@ -279,7 +271,7 @@ Examples:
   nz solve a.mtx --b b.mtx -o x.mtx --tolerance 1e-10
   nz solve poisson3d:50 --plot residual.png
   nz solve poisson3d:256 --device cuda --json | jq .seconds_per_iteration)");
-  command->callback([options] { run(*options); });
+  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

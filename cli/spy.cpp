@@ -1,30 +1,209 @@
 #include <algorithm>
-#include <filesystem>
+#include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "canvas.hpp"
 #include "commands.hpp"
-#include "failures.hpp"
-#include "matrix_argument.hpp"
+#include "matrices.hpp"
 #include "output.hpp"
-#include "spy_picture.hpp"
 #include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
+
+/// The number of entries in each cell of a grid over a matrix.
+struct density_grid {
+  int width = 0, height = 0;           // in cells
+  index cell_rows = 1, cell_cols = 1;  // of the matrix, in each cell
+  std::vector<offset> count;           // row by row
+  offset largest = 0;                  // of the counts
+
+  offset at(int x, int y) const { return count[static_cast<std::size_t>(y) * width + x]; }
+  bool is_one_to_one() const { return cell_rows == 1 && cell_cols == 1; }
+  /// The count relative to the largest, 0 to 1, on a logarithmic scale: the largest is often a thousand times
+  /// the others.
+  double shade(int x, int y) const;
+};
+
+constexpr int longest_shape = 16;  // a very long matrix is drawn as 16 to 1
+
+/// How many cells of `size` cover `length`.
+index cells_over(index length, index size) { return length / size + (length % size != 0); }
+
+/// The smallest size with which at most `count` cells cover `length`.
+index cell_size(index length, int count) { return std::max(index{1}, cells_over(length, count)); }
+
+double density_grid::shade(int x, int y) const {
+  return largest == 0 ? 0
+                      : std::log1p(static_cast<double>(at(x, y))) / std::log1p(static_cast<double>(largest));
+}
+
+/// A grid of at most that many cells, all of the same size (unequal ones would show stripes that are not
+/// there) and square, except for very long matrices.
+template <class V> density_grid find_density(const csr<V>& a, int max_width, int max_height) {
+  density_grid out;
+  out.cell_rows = out.cell_cols = std::max(cell_size(a.cols, max_width), cell_size(a.rows, max_height));
+  const int least_height = cells_over(cells_over(a.cols, out.cell_cols), longest_shape);
+  const int least_width = cells_over(cells_over(a.rows, out.cell_rows), longest_shape);
+  if (least_height > 0) out.cell_rows = std::min(out.cell_rows, cell_size(a.rows, least_height));
+  if (least_width > 0) out.cell_cols = std::min(out.cell_cols, cell_size(a.cols, least_width));
+  out.width = cells_over(a.cols, out.cell_cols);
+  out.height = cells_over(a.rows, out.cell_rows);
+  out.count.resize(static_cast<std::size_t>(out.width) * out.height);
+  for (index i = 0; i < a.rows; ++i) {
+    offset* line = out.count.data() + static_cast<std::size_t>(i / out.cell_rows) * out.width;
+    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) ++line[a.col[k] / out.cell_cols];
+  }
+  if (!out.count.empty()) out.largest = *std::max_element(out.count.begin(), out.count.end());
+  return out;
+}
+
+constexpr int dots_across = 2, dots_down = 4;  // in a braille character
+
+/// From blue to orange in a 256-colour terminal; visible on light and dark backgrounds.
+constexpr int ramp[] = {67, 68, 74, 73, 72, 107, 143, 179, 215, 209};
+
+/// The characters that a picture in the terminal may take, without its frame.
+struct text_space {
+  int columns, lines;
+};
+
+bool fits_in_squares(index rows, index cols, text_space space) {
+  return 2 * std::int64_t{cols} + 1 <= space.columns && rows <= space.lines;
+}
+
+std::string in_colour(double shade, std::string_view text) {
+  const auto step = static_cast<std::size_t>(std::lround(shade * (std::size(ramp) - 1)));
+  return fmt::format("\x1b[38;5;{}m{}\x1b[0m", ramp[std::min(step, std::size(ramp) - 1)], text);
+}
+
+/// A row of a small matrix: " ■ · ".
+std::string draw_squares(const density_grid& grid, int y, bool with_colour) {
+  std::string out;
+  for (int x = 0; x < grid.width; ++x) {
+    const bool is_entry = grid.at(x, y) > 0;
+    const std::string_view mark = is_entry ? "■" : "·";
+    out += ' ';
+    out +=
+        with_colour ? fmt::format("\x1b[{}m{}\x1b[0m", is_entry ? "38;5;74" : "2", mark) : std::string(mark);
+  }
+  return out + ' ';
+}
+
+/// Which dots are set: those of cells with entries. In a picture that would be mostly dots, ordered
+/// dithering: a dot is set where the shade of its cell exceeds a threshold that differs from dot to dot.
+struct dot_rule {
+  bool is_thinned = false;
+
+  bool is_set(const density_grid& grid, int x, int y) const {
+    constexpr double thresholds[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
+    if (x >= grid.width || y >= grid.height || grid.at(x, y) == 0) return false;
+    return !is_thinned || grid.shade(x, y) > (thresholds[y % 4][x % 4] + 0.5) / 16;
+  }
+};
+
+dot_rule choose_rule(const density_grid& grid, bool with_colour) {
+  const auto set = std::count_if(grid.count.begin(), grid.count.end(), [](offset n) { return n > 0; });
+  return {!with_colour && grid.largest > 1 && 2 * set > static_cast<std::ptrdiff_t>(grid.count.size())};
+}
+
+/// The braille character for the dots from (left, top) on.
+std::string draw_dots(const density_grid& grid, int left, int top, dot_rule rule, bool with_colour) {
+  constexpr unsigned bits[dots_down][dots_across] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+  unsigned pattern = 0;
+  double shade = 0;
+  for (int y = 0; y < dots_down; ++y)
+    for (int x = 0; x < dots_across; ++x)
+      if (rule.is_set(grid, left + x, top + y)) {
+        pattern |= bits[y][x];
+        shade = std::max(shade, grid.shade(left + x, top + y));
+      }
+  if (pattern == 0) return " ";
+  const char utf8[] = {'\xE2', static_cast<char>(0xA0 | (pattern >> 6)),
+                       static_cast<char>(0x80 | (pattern & 0x3F))};
+  const std::string_view character(utf8, sizeof utf8);
+  return with_colour ? in_colour(grid.largest == 1 ? 0.2 : shade, character) : std::string(character);
+}
+
+template <class V> density_grid find_text_density(const csr<V>& a, text_space space) {
+  if (fits_in_squares(a.rows, a.cols, space))
+    return find_density(a, std::max(a.cols, 1), std::max(a.rows, 1));
+  return find_density(a, dots_across * space.columns, dots_down * space.lines);
+}
+
+std::string draw_text(const density_grid& grid, text_space space, bool with_colour) {
+  const bool in_squares = grid.is_one_to_one() && fits_in_squares(grid.height, grid.width, space);
+  const int width = in_squares ? 2 * grid.width + 1 : (grid.width + dots_across - 1) / dots_across;
+  const int line_height = in_squares ? 1 : dots_down;
+  const dot_rule rule = choose_rule(grid, with_colour);
+  std::string out = frame_line(width, "┌", "┐");
+  for (int y = 0; y < grid.height; y += line_height) {
+    out += "│";
+    if (in_squares) out += draw_squares(grid, y, with_colour);
+    for (int x = 0; !in_squares && x < grid.width; x += dots_across)
+      out += draw_dots(grid, x, y, rule, with_colour);
+    out += "│\n";
+  }
+  return out + frame_line(width, "└", "┘");
+}
+
+constexpr rgb paper = {255, 255, 255};
+constexpr rgb frame = {176, 182, 194};
+constexpr rgb empty_square = {243, 244, 248};
+
+/// Light to dark: sky, blue, indigo, near black.
+constexpr rgb pixel_ramp[] = {{158, 210, 230}, {86, 160, 211}, {52, 104, 176}, {48, 52, 130}, {24, 12, 58}};
+
+constexpr int largest_square = 48;  // pixels, for an entry of a tiny matrix
+constexpr int least_square_with_gap = 6;
+
+/// Whether single pixels would hardly be visible.
+bool is_faint(const density_grid& grid) {
+  const auto filled = std::count_if(grid.count.begin(), grid.count.end(), [](offset n) { return n > 0; });
+  return 50 * filled < static_cast<std::ptrdiff_t>(grid.count.size());
+}
+
+template <class V> density_grid find_image_density(const csr<V>& a, int size) {
+  density_grid grid = find_density(a, size, size);
+  if (grid.is_one_to_one() || size < 2 || !is_faint(grid)) return grid;
+  return find_density(a, size / 2, size / 2);
+}
+
+image draw_image(const density_grid& grid, int size) {
+  const int scale = std::clamp(size / std::max({grid.width, grid.height, 1}), 1, largest_square);
+  const int gap = grid.is_one_to_one() && scale >= least_square_with_gap ? std::max(1, scale / 12) : 0;
+  const int margin = std::max(2, size / 64);
+  const int width = grid.width * scale + gap, height = grid.height * scale + gap;
+  image out(width + 2 * margin, height + 2 * margin, paper);
+  out.fill(margin - 1, margin - 1, width + 2, height + 2, frame);
+  out.fill(margin, margin, width, height, paper);
+  for (int y = 0; y < grid.height; ++y)
+    for (int x = 0; x < grid.width; ++x) {
+      const bool is_entry = grid.at(x, y) > 0;
+      if (!is_entry && gap == 0) continue;
+      // Without cells of several entries there is no density to show: one colour.
+      const rgb colour =
+          is_entry ? colour_on(pixel_ramp, grid.largest == 1 ? 0.55 : grid.shade(x, y)) : empty_square;
+      out.fill(margin + gap + x * scale, margin + gap + y * scale, scale - gap, scale - gap, colour);
+    }
+  return out;
+}
 
 constexpr int default_pixels = 1024;
 
 struct spy_options {
   matrix_argument matrix;
   std::string out;  // empty: the terminal
-  int size = 0;     // 0: what the terminal has, or default_pixels
+  int size = 0;     // 0: the size of the terminal, or default_pixels
 };
 
-/// The screen less the frame, and less the lines above and below the picture.
+/// The terminal without the frame and the lines above and below the picture.
 text_space space_for(const spy_options& options) {
   const extent screen = terminal_size(STDOUT_FILENO);
   if (options.size > 0) return {options.size, options.size};
@@ -34,8 +213,8 @@ text_space space_for(const spy_options& options) {
 template <class V> void show_in_terminal(const spy_options& options, const csr<V>& a) {
   const text_space space = space_for(options);
   const density_grid grid = find_text_density(a, space);
-  print(fmt::format("{}  {}, {} entries\n", bold(options.matrix.name), shape_text(a.rows, a.cols),
-                    grouped(a.nnz())));
+  print(fmt::format("{}  {}, {}\n", bold(options.matrix.name), shape_text(a.rows, a.cols),
+                    counted(a.nnz(), "entry")));
   print(draw_text(grid, space, has_colour()));
   if (!grid.is_one_to_one())
     print(faint(fmt::format("a dot stands for {}", shape_text(grid.cell_rows, grid.cell_cols))) + "\n");
@@ -43,8 +222,7 @@ template <class V> void show_in_terminal(const spy_options& options, const csr<V
 
 void run(const spy_options& options) {
   const bool to_file = !options.out.empty();
-  if (to_file && options.out != "-" && std::filesystem::path(options.out).extension() != ".png")
-    throw usage_error(fmt::format("{}: the picture is written as .png; name it so", options.out));
+  if (to_file) require_extension(options.out, "a picture", {".png"});
   with_precision(options.matrix.precision, [&](auto zero) {
     const auto a = load<decltype(zero)>(options.matrix.name).matrix;
     if (!to_file) return show_in_terminal(options, a);
@@ -55,24 +233,21 @@ void run(const spy_options& options) {
 
 }  // namespace
 
-void add_spy(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("spy", "The nonzero pattern, in the terminal or as a PNG");
+void set_up_spy(command& c) {
   auto options = std::make_shared<spy_options>();
-  options->matrix.add_to(*command);
-  command->add_option("-o,--out", options->out, "Write a picture there (.png, or - for standard output)")
-      ->type_name("FILE");
-  command->add_option("--size", options->size, "Longer side: pixels (1024), or characters in the terminal")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-  command->footer(
-      R"(The darker (in a terminal: the warmer) a dot, the more entries it stands for, on a logarithmic scale.
+  options->matrix.add_to(c);
+  c.file("-o,--out", options->out, "Write a picture to this .png file, - for standard output");
+  c.whole("--size", options->size, "N", {1, 4096},
+          "Longer side: pixels (1024), or characters in the terminal");
+  c.footer(
+      R"(A darker dot (in a terminal: a warmer one) stands for more entries, on a logarithmic scale.
 
 Examples:
   nz spy west0067.mtx
   nz spy poisson2d:8
   nz spy web.mtx.gz -o web.png
   nz spy rmat:14 -o graph.png --size 2000)");
-  command->callback([options] { run(*options); });
+  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

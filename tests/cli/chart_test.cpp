@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <limits>
 
+#include <cli/canvas.hpp>
 #include <cli/chart.hpp>
-#include <cli/chart_canvas.hpp>
 #include <gtest/gtest.h>
 #include <png.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
-#include <cli/bench_report.hpp>
-#include <cli/bench_summary.hpp>
+#include <cli/bench.hpp>
 #include <cli/checking.hpp>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <nonzero/io/generate.hpp>
 
@@ -101,7 +101,7 @@ TEST(BenchReport, SaysWhyAKernelWasNotTimed) {
   EXPECT_NE(text.find("not timed"), std::string::npos) << text;
   EXPECT_NE(text.find("FAILED: the card is gone"), std::string::npos) << text;
   EXPECT_NE(text.find("refused: not for this matrix"), std::string::npos) << text;
-  const auto json = nz::cli::as_json(matrix, setting);
+  const auto json = nlohmann::json::parse(nz::cli::json_of(matrix, setting).text());
   ASSERT_EQ(json.at("results").size(), 3U);
   for (const auto& result : json.at("results")) EXPECT_FALSE(result.contains("seconds"));
 }
@@ -128,8 +128,12 @@ TEST(BenchReport, SaysAfterHowManyMultipliesAConversionHasPaid) {
   EXPECT_EQ(pays(3), 0.0);
 }
 
+nlohmann::json json_of(const nz::cli::bench_summary& summary) {
+  return nlohmann::json::parse(summary.json_value().text());
+}
+
 /// On one matrix: a kernel, the plan and a peer.
-nz::cli::bench_matrix tuner(const char* name, double ours, double plan, double peer) {
+nz::cli::bench_matrix three_rows(const char* name, double ours, double plan, double peer) {
   nz::cli::bench_matrix out{name, "double", 1, 1, 1, 200};
   out.csr_bytes = 160;
   out.results = {{{}, "csr_serial", "csr", false, "", {ours}},
@@ -149,9 +153,9 @@ nz::cli::bench_setting against(std::string_view plan_baseline) {
 TEST(BenchSummary, IsTheGeometricMeanAndTheWorst) {
   nz::cli::bench_summary summary;
   const auto setting = against("");
-  summary.add(tuner("a", 1, 2, 4), setting);  // ours 4 times as fast, the plan 2
-  summary.add(tuner("b", 3, 4, 3), setting);  // the kernel is even with it
-  const auto json = summary.as_json();
+  summary.add(three_rows("a", 1, 2, 4), setting);  // ours 4 times as fast, the plan 2
+  summary.add(three_rows("b", 3, 4, 3), setting);  // the kernel is even with it
+  const auto json = json_of(summary);
   EXPECT_DOUBLE_EQ(json["double"]["best"]["geometric_mean"], 2);
   EXPECT_DOUBLE_EQ(json["double"]["best"]["worst"], 1);
   EXPECT_EQ(json["double"]["best"]["worst_matrix"], "b");
@@ -165,27 +169,27 @@ TEST(BenchSummary, IsTheGeometricMeanAndTheWorst) {
 TEST(BenchSummary, SaysWhatPlansReachAndTakeAndWhenTheyArePaidBack) {
   nz::cli::bench_summary summary;
   const auto setting = against("eigen");
-  summary.add(tuner("a", 9, 2, 4), setting);  // 10 seconds for the plan, 2 won each time: 5
-  summary.add(tuner("b", 9, 1, 6), setting);  // 2
-  auto json = summary.as_json()["double"]["plan_figures"];
+  summary.add(three_rows("a", 9, 2, 4), setting);  // 10 seconds for the plan, 2 won each time: 5
+  summary.add(three_rows("b", 9, 1, 6), setting);  // 2
+  auto json = json_of(summary)["double"]["plan_figures"];
   EXPECT_DOUBLE_EQ(json["part_of_ceiling"]["least"], 0.1);
   EXPECT_DOUBLE_EQ(json["part_of_ceiling"]["most"], 0.2);
   EXPECT_DOUBLE_EQ(json["times_csr_bytes"]["most"], 0.5);
   EXPECT_DOUBLE_EQ(json["pays_after"]["worst"], 5);
   EXPECT_NE(summary.text().find("0.50 × CSR's memory"), std::string::npos) << summary.text();
   EXPECT_NE(summary.text().find("5 at worst"), std::string::npos) << summary.text();
-  summary.add(tuner("c", 9, 2, 1), setting);  // never
-  EXPECT_TRUE(summary.as_json()["double"]["plan_figures"]["pays_after"]["worst"].is_null());
+  summary.add(three_rows("c", 9, 2, 1), setting);  // never
+  EXPECT_TRUE(json_of(summary)["double"]["plan_figures"]["pays_after"]["worst"].is_null());
 }
 
 TEST(BenchSummary, LeavesOutWhatHasNoPeer) {
-  auto alone = tuner("a", 1, 2, 4);
+  auto alone = three_rows("a", 1, 2, 4);
   alone.results.pop_back();
   nz::cli::bench_summary summary;
   summary.add(alone, against(""));
-  EXPECT_TRUE(summary.as_json()["double"]["best"].is_null());
+  EXPECT_TRUE(json_of(summary)["double"]["best"].is_null());
   EXPECT_EQ(summary.text(), "");
-  EXPECT_EQ(nz::cli::duel_text(alone), "");
+  EXPECT_EQ(nz::cli::comparison_text(alone), "");
 }
 
 }  // namespace

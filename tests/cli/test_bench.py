@@ -1,4 +1,4 @@
-"""What a user of nz bench meets. Run as test_cli.py is."""
+"""nz bench as its users see it. Run like test_cli.py."""
 
 import json
 import unittest
@@ -72,7 +72,7 @@ class Bench(InFolder):
                 gained, paid = base["seconds"] - r["seconds"], r["prepare_seconds"] - base["prepare_seconds"]
                 if gained <= 0:
                     self.assertIsNone(r["pays_after"])
-                elif r is not base and r["format"] == "csr" and not r["peer"]:
+                elif r is not base and r["format"] == "csr" and r["kernel"] != "plan":
                     self.assertEqual(r["pays_after"], 0)  # nothing is converted for it
                 elif r is not base:
                     self.assertTrue(max(0, paid / gained) - 1e-6 <= r["pays_after"] <= max(0, paid / gained) + 1 + 1e-6)
@@ -93,7 +93,17 @@ class Bench(InFolder):
         for device in ["cpu", "emulator"]:
             found = self.figures("a.mtx", "--device", device, "--kernels", "plan")["matrices"][0]["results"]
             self.assertEqual([(r["kernel"], r["verdict"]) for r in found], [("plan", "ok")])
-            self.assertIn(found[0]["format"], [k["name"] for k in self.kernels(device)])
+            formats = {k["name"]: k["format"] for k in self.kernels(device)}
+            self.assertEqual(found[0]["format"], formats[found[0]["chosen_kernel"]])
+            self.assertFalse(found[0]["reordered"])
+            text = self.output_of("bench", "a.mtx", "--device", device, "--kernels", "plan", *self.QUICK)
+            self.assertRegex(text, rf"\n  plan: {found[0]['chosen_kernel']} +{found[0]['format']} +\d")
+
+    def test_random_values_are_named(self):
+        self.assertEqual(self.figures("a.mtx", "--device", "cpu", "--kernels", "csr_serial")["matrices"][0]["values"], "file")
+        words = ["a.mtx", "--device", "cpu", "--kernels", "csr_serial", "--values", "random"]
+        self.assertEqual(self.figures(*words)["matrices"][0]["values"], "random")
+        self.assertIn("\na.mtx  4 × 4, 7 entries, double, random values\n", self.output_of("bench", *words, *self.QUICK))
 
     def test_a_refused_format_says_so_and_the_others_go_on(self):
         words = ["dense_rows:3000:2:1", "--device", "cpu"]
@@ -141,7 +151,7 @@ class Bench(InFolder):
     def test_says_what_is_wrong(self):
         self.assert_fails(2, "bench", "a.mtx", "--device", "cpu", "--kernels", "magic", saying="csr_serial")
         self.assert_fails(2, "bench", "a.mtx", "--device", "emulator", "--kernels", "csr_serial", saying="csr_vector")
-        self.assert_fails(2, "bench", "a.mtx", "--device", "abacus", saying="'abacus' is no device")
+        self.assert_fails(2, "bench", "a.mtx", "--device", "abacus", saying="'abacus' is not a device")
         self.assert_fails(2, "bench", "a.mtx", "--seconds", "0")
         self.assert_fails(2, "bench", "a.mtx", "--precision", "half")
         self.assert_fails(2, "bench", "-", "--precision", "both", saying="standard input")

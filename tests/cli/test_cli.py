@@ -1,4 +1,4 @@
-"""What a user of the command nz meets: its answers, its exit statuses, its files.
+"""The command nz as its users see it: output, exit statuses, files.
 
 Run as `python test_cli.py --nz PATH`, or with the path in the environment variable NZ. Needs only the standard library.
 NZ_SANITIZED says that nz was built with sanitizers, which do not bear a limit on memory.
@@ -22,7 +22,8 @@ import zlib
 
 from in_folder import LECTURE, NZ, InFolder
 
-COMMANDS = ["info", "spy", "convert", "generate", "multiply", "check", "bench", "plan", "list"]
+COMMANDS = ["info", "spy", "convert", "generate", "multiply", "check", "bench", "plan", "solve", "pagerank", "heat", "list",
+            "completion"]  # fmt: skip
 
 
 class Program(InFolder):
@@ -35,7 +36,7 @@ class Program(InFolder):
                 self.assertIn(f"nz {command}", text)
 
     def test_version(self):
-        self.assertRegex(self.output_of("--version"), r"\Anz \d+\.\d+\.\d+\n\Z")
+        self.assertRegex(self.output_of("--version"), r"\Anz \d+\.\d+\.\d+\nbuilt with(out)? CUDA; SIMD targets for this CPU: [A-Z0-9_, ]+\n\Z")
 
     def test_wrong_usage_is_status_2(self):
         self.assert_fails(2, saying="--help")
@@ -46,6 +47,20 @@ class Program(InFolder):
         self.assert_fails(2, "info", "a.mtx", "--precision", "half", saying="half")
         self.assert_fails(2, "info", "poisson2d", saying="NX is missing")
         self.assert_fails(2, "info", "poisson2d:x", saying="'x' is not a whole number")
+
+    def test_a_misspelt_name_gets_a_suggestion(self):
+        self.assert_fails(2, "inof", "a.mtx", saying="there is no command 'inof'; did you mean 'info'?")
+        self.assert_fails(2, "--versoin", saying="did you mean '--version'?")
+        self.assert_fails(2, "info", "a.mtx", "--jsn", saying="there is no option '--jsn'; did you mean '--json'?")
+        self.assert_fails(2, "info", "a.mtx", "--precison=float", saying="did you mean '--precision'?")
+        self.assert_fails(2, "info", "a.mtx", "--precision", "duoble", saying="did you mean 'double'?")
+        self.assert_fails(2, "multiply", "a.mtx", "--kernel", "csr_mrge", saying="did you mean 'csr_merge'?")
+        self.assert_fails(2, "bench", "a.mtx", "--device", "cpu", "--kernels", "csr_balancd", saying="did you mean 'csr_balanced'?")
+        self.assert_fails(2, "plan", "a.mtx", "--device", "emulater", saying="did you mean 'emulator'?")
+        self.assert_fails(1, "info", "poison2d:30", saying="did you mean 'poisson2d'?")
+        self.assert_fails(2, "generate", "poison2d", "30", "g.mtx", saying="did you mean 'poisson2d'?")
+        for words in [["frobnicate"], ["info", "a.mtx", "--frobnicate"], ["multiply", "a.mtx", "--kernel", "magic"]]:
+            self.assertNotIn("did you mean", self.assert_fails(2, *words))
 
     def test_bad_data_is_status_1(self):
         self.assert_fails(1, "info", "missing.mtx", saying="missing.mtx: there is no such file")
@@ -337,10 +352,10 @@ class ConvertAndGenerate(InFolder):
     def test_generate_says_what_is_wrong(self):
         self.assert_fails(2, "generate", "nonsense", "3", "g.mtx", saying="nonsense")
         self.assert_fails(2, "generate", "poisson2d", "g.mtx", saying="NX is missing")
-        self.assert_fails(2, "generate", "poisson2d", "3", saying=".mtx or .npz")
+        self.assert_fails(2, "generate", "poisson2d", "3", saying="the file to write is missing: after '3', give a name that ends in .mtx or .npz")
         self.assert_fails(2, "generate", "heat", "3", "4", "g.mtx")
         for seed in ["-1", "x", "1.5", "18446744073709551616"]:
-            self.assert_fails(2, "generate", "uniform", "9", "g.mtx", "--seed", seed, saying="is no seed")
+            self.assert_fails(2, "generate", "uniform", "9", "g.mtx", "--seed", seed, saying="is not a whole number of up to 19 digits")
         self.assert_fails(2, "generate", "rmat", "30", "2147483647", "g.mtx", saying="more than any memory holds")
         self.assert_fails(1, "generate", "rmat", "30", "nowhere/g.mtx", saying="there is no folder nowhere")
         self.assertEqual(self.names(), ["a.mtx"])
@@ -383,6 +398,8 @@ class Multiply(InFolder):
         self.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 nan\n")
         found = self.json_of("multiply", "n.mtx")
         self.assertEqual((found["norm_max"], found["first"]), (None, [None]))
+        self.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n2 1 2\n1 1 nan\n2 1 5\n")
+        self.assertIsNone(self.json_of("multiply", "n.mtx")["norm_max"])  # also where a number follows it
 
     def test_writes_a_file(self):
         self.assertEqual(self.output_of("multiply", "a.mtx", "-o", "y.mtx"), "")
@@ -402,7 +419,7 @@ class Multiply(InFolder):
 
     def test_vectors_must_fit(self):
         self.vector("x.mtx", 1, 2, 3)
-        message = "x.mtx: x must have 4 entries to fit the matrix, this has 3"
+        message = "x.mtx: x must have 4 entries to fit the matrix, but has 3"
         self.assert_fails(1, "multiply", "a.mtx", "--x", "x.mtx", "-o", "y.mtx", saying=message)
         self.assertEqual(self.names(), ["a.mtx", "x.mtx"])
 
@@ -434,12 +451,38 @@ class CheckAndList(InFolder):
                     self.assertRegex(result["why"], reason)
         self.assertIn("refused", str(matrices[-1]))
 
-    def test_prints_a_table(self):
+    def test_prints_a_line_per_matrix(self):
         text = self.output_of("check", "a.mtx", "dense_rows:3000:2:1")
+        title, first, second, total = text.splitlines()
+        self.assertRegex(title, r"^  matrix +type +kernels +refused +error/bound$")
+        self.assertRegex(first, r"^  a\.mtx +double +\d+ +\d+ +\d\.\d{3}  ok$")
+        self.assertRegex(second, r"^  dense_rows:3000:2:1 +double +\d+ +[1-9]\d* +\d\.\d{3}  ok$")
+        self.assertIn("all within the error bound", total)
+        checked, refused = (sum(int(line.split()[i]) for line in (first, second)) for i in (2, 3))
+        self.assertTrue(total.startswith(f"{checked} results, ") and total.endswith(f"; {refused} refused"), total)
+
+    def test_prints_a_table_where_it_is_verbose(self):
+        text = self.output_of("check", "a.mtx", "dense_rows:3000:2:1", "-v")
         self.assertIn("a.mtx  4 × 4, 7 entries, double\n", text)
         self.assertRegex(text, r"csr_serial +cpu +csr +124 B +17\.7 B +0\.0 % +\d\.\d{3}  ok\n")
         self.assertIn("refused: padding past 4 × csr\n", text)
         self.assertIn("all within the error bound", text)
+        self.assertRegex(text, r"sbsr_serial +cpu +sbsr +– +– +– +–  refused: ")
+
+    def test_random_values_do_not_repeat(self):
+        entries = "".join(f"{i} {j}\n" for i in range(1, 65) for j in range(max(1, i - 4), min(64, i + 4) + 1))
+        self.write("p.mtx", f"%%MatrixMarket matrix coordinate pattern general\n64 64 {entries.count(chr(10))}\n{entries}")
+        plan = ["plan", "p.mtx", "--device", "emulator", "--kernel", "warp_packed_slices"]
+        for precision in ["float", "double"]:
+            same, random = (self.json_of(*plan, "--precision", precision, "--values", v) for v in ["file", "random"])
+            self.assertEqual((same["values"], random["values"]), ("file", "random"))
+            size = {"float": 4, "double": 8}[precision]
+            self.assertLess(same["bytes"], size * same["entries"])  # the one value of a pattern is not stored for each entry
+            self.assertGreaterEqual(random["bytes"], size * random["entries"])
+        self.assertEqual(self.json_of(*plan)["values"], "file")
+        found = self.json_of("check", "p.mtx", "--values", "random", "--device", "cpu")[0]
+        self.assertEqual((found["values"], {r["verdict"] for r in found["results"]} <= {"ok", "refused"}), ("random", True))
+        self.assert_fails(2, "check", "p.mtx", "--values", "randon", saying="did you mean 'random'?")
 
     def test_takes_every_instruction_set_that_there_is(self):
         for simd in [s["name"] for s in self.json_of("list")["instruction_sets"]]:

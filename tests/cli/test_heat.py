@@ -1,4 +1,4 @@
-"""What a user of nz heat meets. Run as test_cli.py is."""
+"""nz heat as its users see it. Run like test_cli.py."""
 
 import math
 import re

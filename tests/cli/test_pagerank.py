@@ -1,4 +1,4 @@
-"""What a user of nz pagerank meets, and whether it agrees with NetworkX.
+"""nz pagerank as its users see it, and whether it agrees with NetworkX.
 
     NZ=build/release/cli/nz build/venv/bin/python tests/cli/test_pagerank.py
 
@@ -151,7 +151,7 @@ class PageRank(InFolderOfGraphs):
 
     def test_none_of_no_iterations_is_said_to_have_changed_anything(self):
         done = self.run_nz("pagerank", "lecture.mtx", "--max-iterations", "0", status=1)
-        self.assertIn(b"not converged: no iteration was made", done.stderr)
+        self.assertIn(b"not converged: there was no iteration", done.stderr)
         self.assertIn(b"\n  0 iterations; ranks add up to 1\n", done.stdout)
 
     def test_an_empty_graph_has_no_ranks(self):
@@ -169,7 +169,7 @@ class PageRank(InFolderOfGraphs):
         self.write("weight.txt", "a b heavy\n")
         self.write("negative.txt", "a b -1\nb a 1\n")
         (self.folder / "noise.txt").write_bytes(bytes(range(256)))
-        self.assert_fails(1, "pagerank", "wide.mtx", saying="wide.mtx: a graph has as many rows as columns")
+        self.assert_fails(1, "pagerank", "wide.mtx", saying="wide.mtx: the matrix of a graph is square")
         self.assert_fails(1, "pagerank", "one.txt", saying="one.txt:2: there is one word")
         self.write("commas.csv", "a,b\n")
         self.assert_fails(1, "pagerank", "commas.csv", saying="separate them by blanks or tabs")
@@ -198,9 +198,9 @@ class PageRank(InFolderOfGraphs):
         wanted = ranks_of_networkx(links, weights)
         numpy.testing.assert_allclose(self.ranks("edges.txt", "--personalize", "home.txt"), wanted, atol=1e-12)
         text = self.output_of("pagerank", "edges.txt", "--personalize", "home.txt")
-        self.assertIn("1 without links (their rank goes where jumps lead)", text)
+        self.assertIn("1 without links (their rank goes where jumps go)", text)
         self.assert_fails(1, "pagerank", "edges.txt", "--personalize", "home.txt", "--sinks", "refuse",
-                          saying="lets its rank go where jumps lead")
+                          saying="its rank goes where jumps go")
         vector = numpy.array([weights.get(i, 0) for i in range(len(names))]).reshape(-1, 1)
         scipy.io.mmwrite(self.folder / "home.mtx", vector)
         scipy.sparse.save_npz(self.folder / "home.npz", scipy.sparse.csr_matrix(vector))

@@ -1,5 +1,5 @@
-"""What a user of nz bench --peers meets, with the peers that were built beside nz and with some that misbehave.
-Run as test_cli.py is."""
+"""nz bench --peers as its users see it, with the peers that were built beside nz and with some that misbehave.
+Run like test_cli.py."""
 
 import json
 import os

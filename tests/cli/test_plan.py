@@ -1,4 +1,4 @@
-"""What a user of nz plan meets. Run as test_cli.py is."""
+"""nz plan as its users see it. Run like test_cli.py."""
 
 import json
 import unittest
@@ -77,7 +77,7 @@ class Plan(InFolder):
         self.assertEqual((forced["kernel"], forced["reason"]), ("warp_packed_slices", "asked for by name"))
         self.assertIn("slices", forced["encodings"])
         self.assert_fails(2, "plan", "a.mtx", "--device", "emulator", "--kernel", "csr_balanced", saying="csr_vector")
-        self.assert_fails(2, "plan", "a.mtx", "--device", "abacus", saying="'abacus' is no device")
+        self.assert_fails(2, "plan", "a.mtx", "--device", "abacus", saying="'abacus' is not a device")
 
     def test_wrong_usage(self):
         self.assert_fails(2, "plan", saying="MATRIX is required")

@@ -1,10 +1,11 @@
-#include "chart_canvas.hpp"
+#include "canvas.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include <cairo.h>
 #include <fmt/format.h>
+#include <png.h>
 
 #include <nonzero/core/errors.hpp>
 #include <nonzero/io/output_file.hpp>
@@ -12,7 +13,7 @@
 namespace nz::cli {
 namespace {
 
-constexpr double scale = 2;  // pixels for a unit, so that text is sharp
+constexpr double scale = 2;  // pixels per unit, for sharp text
 constexpr double quarter_turn = 1.5707963267948966;
 
 struct release {
@@ -44,24 +45,57 @@ cairo_status_t append(void* to, const unsigned char* bytes, unsigned count) {
 
 }  // namespace
 
-struct canvas::parts {
+void image::fill(int x, int y, int w, int h, rgb colour) {
+  const int left = std::max(x, 0), right = std::min(x + w, width);
+  for (int line = std::max(y, 0); line < std::min(y + h, height) && left < right; ++line) {
+    const auto begin = pixels.begin() + static_cast<std::ptrdiff_t>(line) * width;
+    std::fill(begin + left, begin + right, colour);
+  }
+}
+
+rgb colour_on(std::span<const rgb> ramp, double part) {
+  const double place = (part > 0 ? std::min(part, 1.0) : 0.0) * static_cast<double>(ramp.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(place), ramp.size() - 2);
+  const double rest = place - static_cast<double>(below);
+  rgb out = {};
+  for (std::size_t c = 0; c < out.size(); ++c)
+    out[c] = static_cast<std::uint8_t>(std::lround((1 - rest) * ramp[below][c] + rest * ramp[below + 1][c]));
+  return out;
+}
+
+void write_png(const std::string& path, const image& picture) {
+  png_image head = {};
+  head.version = PNG_IMAGE_VERSION;
+  head.width = static_cast<png_uint_32>(picture.width);
+  head.height = static_cast<png_uint_32>(picture.height);
+  head.format = PNG_FORMAT_RGB;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(head);
+  std::vector<std::uint8_t> bytes(size);
+  if (png_image_write_to_memory(&head, bytes.data(), &size, 0, picture.pixels.data(), 0, nullptr) == 0)
+    throw error(fmt::format("{}: cannot make the picture: {}", path, head.message));
+  output_file file(path);
+  file.write(bytes.data(), size);
+  file.commit();
+}
+
+struct canvas::drawing {
   surface paper;
   std::unique_ptr<cairo_t, release> pen;
 };
 
-canvas::canvas(double width, double height) : parts_(std::make_unique<parts>()) {
-  parts_->paper.reset(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(scale * width),
-                                                 static_cast<int>(scale * height)));
-  parts_->pen.reset(cairo_create(parts_->paper.get()));
-  cairo_scale(parts_->pen.get(), scale, scale);
-  cairo_set_source_rgb(parts_->pen.get(), 1, 1, 1);
-  cairo_paint(parts_->pen.get());
+canvas::canvas(double width, double height) : on_(std::make_unique<drawing>()) {
+  on_->paper.reset(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(scale * width),
+                                              static_cast<int>(scale * height)));
+  on_->pen.reset(cairo_create(on_->paper.get()));
+  cairo_scale(on_->pen.get(), scale, scale);
+  cairo_set_source_rgb(on_->pen.get(), 1, 1, 1);
+  cairo_paint(on_->pen.get());
 }
 
 canvas::~canvas() = default;
 
 void canvas::line(double x1, double y1, double x2, double y2, rgb colour, double thickness) {
-  cairo_t* pen = parts_->pen.get();
+  cairo_t* pen = on_->pen.get();
   use(pen, colour);
   cairo_set_line_width(pen, thickness);
   cairo_move_to(pen, x1, y1);
@@ -70,7 +104,7 @@ void canvas::line(double x1, double y1, double x2, double y2, rgb colour, double
 }
 
 void canvas::path(std::span<const point> points, const box& inside, rgb colour) {
-  cairo_t* pen = parts_->pen.get();
+  cairo_t* pen = on_->pen.get();
   cairo_save(pen);
   cairo_rectangle(pen, inside.left, inside.top, inside.width, inside.height);
   cairo_clip(pen);
@@ -88,7 +122,7 @@ void canvas::path(std::span<const point> points, const box& inside, rgb colour) 
 }
 
 void canvas::outline(const box& around, rgb colour) {
-  cairo_t* pen = parts_->pen.get();
+  cairo_t* pen = on_->pen.get();
   use(pen, colour);
   cairo_set_line_width(pen, 1);
   cairo_rectangle(pen, around.left, around.top, around.width, around.height);
@@ -96,14 +130,14 @@ void canvas::outline(const box& around, rgb colour) {
 }
 
 void canvas::fill(const box& all_of, rgb colour) {
-  cairo_t* pen = parts_->pen.get();
+  cairo_t* pen = on_->pen.get();
   use(pen, colour);
   cairo_rectangle(pen, all_of.left, all_of.top, all_of.width, all_of.height);
   cairo_fill(pen);
 }
 
 void canvas::dot(point centre, double radius, rgb colour) {
-  cairo_t* pen = parts_->pen.get();
+  cairo_t* pen = on_->pen.get();
   use(pen, colour);
   cairo_new_sub_path(pen);
   cairo_arc(pen, centre.x, centre.y, radius, 0, 4 * quarter_turn);
@@ -111,12 +145,12 @@ void canvas::dot(point centre, double radius, rgb colour) {
 }
 
 double canvas::text_width(const std::string& words, double size) {
-  use_font(parts_->pen.get(), size);
-  return width_of(parts_->pen.get(), words);
+  use_font(on_->pen.get(), size);
+  return width_of(on_->pen.get(), words);
 }
 
 double canvas::text(const std::string& words, double x, double y, double size, rgb colour, align at) {
-  cairo_t* pen = parts_->pen.get();
+  cairo_t* pen = on_->pen.get();
   use_font(pen, size);
   use(pen, colour);
   const double wide = width_of(pen, words);
@@ -126,7 +160,7 @@ double canvas::text(const std::string& words, double x, double y, double size, r
 }
 
 void canvas::upward_text(const std::string& words, double x, double y, double size, rgb colour) {
-  cairo_t* pen = parts_->pen.get();
+  cairo_t* pen = on_->pen.get();
   cairo_save(pen);
   cairo_translate(pen, x, y);
   cairo_rotate(pen, -quarter_turn);
@@ -136,7 +170,7 @@ void canvas::upward_text(const std::string& words, double x, double y, double si
 
 void canvas::picture(const image& pixels, const box& in) {
   const surface copy(cairo_image_surface_create(CAIRO_FORMAT_RGB24, pixels.width, pixels.height));
-  if (cairo_surface_status(copy.get()) != CAIRO_STATUS_SUCCESS) return;  // write() finds nothing drawn
+  if (cairo_surface_status(copy.get()) != CAIRO_STATUS_SUCCESS) return;  // write() reports it
   unsigned char* bytes = cairo_image_surface_get_data(copy.get());
   const int stride = cairo_image_surface_get_stride(copy.get());
   for (int y = 0; y < pixels.height; ++y)
@@ -147,7 +181,7 @@ void canvas::picture(const image& pixels, const box& in) {
       *to = std::uint32_t{c[0]} << 16 | std::uint32_t{c[1]} << 8 | c[2];
     }
   cairo_surface_mark_dirty(copy.get());
-  cairo_t* pen = parts_->pen.get();
+  cairo_t* pen = on_->pen.get();
   cairo_save(pen);
   cairo_rectangle(pen, in.left, in.top, in.width, in.height);
   cairo_clip(pen);
@@ -162,9 +196,9 @@ void canvas::picture(const image& pixels, const box& in) {
 
 void canvas::write(const std::string& path) {
   std::vector<unsigned char> bytes;
-  cairo_status_t status = cairo_status(parts_->pen.get());
+  cairo_status_t status = cairo_status(on_->pen.get());
   if (status == CAIRO_STATUS_SUCCESS)
-    status = cairo_surface_write_to_png_stream(parts_->paper.get(), append, &bytes);
+    status = cairo_surface_write_to_png_stream(on_->paper.get(), append, &bytes);
   if (status != CAIRO_STATUS_SUCCESS)
     throw error(fmt::format("{}: cannot make the picture: {}", path, cairo_status_to_string(status)));
   output_file file(path);
@@ -182,7 +216,7 @@ std::vector<canvas::point> thin_out(std::span<const canvas::point> points, doubl
       return is_finite(*begin) && is_finite(p) && std::floor(p.x / column) == place;
     });
     auto [low, high] = std::minmax_element(begin, end, lower);
-    if (high < low) std::swap(low, high);  // in the order of the path
+    if (high < low) std::swap(low, high);  // keeps the order of the path
     for (auto at = begin; at != end; ++at)
       if (at == begin || at == low || at == high || at == end - 1) out.push_back(*at);
     begin = end;

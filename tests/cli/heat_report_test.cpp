@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <cli/heat_picture.hpp>
+#include <cli/heat_report.hpp>
 #include <gtest/gtest.h>
 
 namespace {

@@ -1,4 +1,4 @@
-#include <cli/progress.hpp>
+#include <cli/terminal.hpp>
 #include <gtest/gtest.h>
 
 namespace {

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nonzero/plan/measure.hpp>
+#include <nonzero/plan/plan.hpp>
+
+#include "checking.hpp"
+#include "output.hpp"
+
+// What `nz bench` measures, and how it reports it.
+namespace nz::cli {
+
+/// The result of one kernel, of the plan, or of a peer on one matrix: a row of the table.
+struct bench_result : outcome {
+  std::string name, format;
+  bool is_peer = false;
+  std::string version = {};  // of a peer that is a separate program
+  timing time = {};          // only where the products are right
+  std::string chosen = {};   // the kernel that a plan chose
+  bool is_reordered = false;
+
+  bool is_timed() const { return is_right(); }
+};
+
+/// The name of the row for the matrix's plan.
+inline constexpr std::string_view plan_name = "plan";
+
+/// The device, how it is measured, and what to compare with.
+struct bench_setting {
+  std::shared_ptr<device> on;
+  double copy_ceiling = 0;                  // bytes per second, read and written
+  std::optional<double> read_ceiling;       // bytes per second
+  std::vector<std::string_view> baselines;  // a conversion must pay against the first of these that runs
+  padding_budget budget;
+  double seconds = 0;        // for each kernel
+  bool in_turns = false;     // all are prepared at once and sampled in turns
+  bool is_replayed = false;  // calls are replayed from a CUDA graph
+  /// What plans must pay against on a GPU, where they start from CSR in its memory; empty: the baselines.
+  std::string_view plan_baseline = {};
+  std::string values = "file";  // or "random"
+
+  bool has_peers() const { return in_turns || on->kind() == device_kind::cuda; }
+  /// What percentages are of. A multiply mostly reads.
+  double ceiling() const { return read_ceiling.value_or(copy_ceiling); }
+};
+
+struct bench_matrix {
+  std::string name;
+  const char* precision = "";
+  index rows = 0, cols = 0;
+  offset entries = 0;
+  std::uint64_t compulsory_bytes = 0;
+  std::vector<bench_result> results = {};  // peers last
+  std::string note = {};                   // a line below the table; may be empty
+  std::uint64_t csr_bytes = 0;
+
+  double gigaflops(const bench_result& r) const;
+  double bytes_per_second(const bench_result& r) const;
+  /// After how many multiplies the conversion has paid for itself: 0 where it takes no longer than that of
+  /// the baseline, or has the same format. None where it never pays, for the baseline, and without one.
+  std::optional<double> pays_after(const bench_result& r, const bench_setting& setting) const;
+  /// Null where no baseline was timed.
+  const bench_result* find_baseline(const bench_setting& setting) const;
+  const bench_result* find_timed(std::string_view wanted) const;
+  /// The fastest of the peers or of our rows; null where there is none.
+  const bench_result* fastest(bool is_peer) const;
+};
+
+/// The lines above all tables.
+std::string setting_text(const bench_setting& setting);
+/// Title and table of one matrix; with fewer columns where the terminal is narrow.
+std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting);
+json json_of(const bench_setting& setting, const std::vector<json>& matrices);
+json json_of(const bench_matrix& matrix, const bench_setting& setting);
+
+/// How many times as fast as the fastest peer one of our rows is on one matrix.
+struct comparison {
+  std::string matrix, precision, ours, peer;
+  double ratio = 0;
+};
+
+/// Our fastest row, or the one named `only`, against the fastest peer; none where either is missing.
+std::optional<comparison> compare(const bench_matrix& matrix, std::string_view only = {});
+/// A line: "csr_serial is 1.23 × as fast as eigen", and the same for the plan. Empty without peers.
+std::string comparison_text(const bench_matrix& matrix);
+json comparison_json(const bench_matrix& matrix);
+
+/// All comparisons of a run.
+class bench_summary {
+ public:
+  void add(const bench_matrix& matrix, const bench_setting& setting);
+  /// For each precision the geometric mean and the worst, also for the plan, with a line about the plans.
+  /// Empty for less than two matrices, or without peers.
+  std::string text() const;
+  json json_value() const;
+
+ private:
+  struct plan_figures {
+    std::string precision;
+    double part_of_ceiling = 0;
+    double times_csr = 0;  // bytes relative to CSR
+    std::optional<double> pays_after;
+  };
+  struct ranges;
+  /// None without plans of that precision.
+  std::optional<ranges> ranges_of(std::string_view precision) const;
+
+  std::vector<comparison> best_, plan_;
+  std::vector<plan_figures> figures_;
+};
+
+/// What is prepared, checked and timed on one matrix: a kernel, a plan, or a peer.
+template <class V> class entry {
+ public:
+  explicit entry(bench_result row) : result(std::move(row)) {}
+  virtual ~entry() = default;
+  entry(const entry&) = delete;
+  entry& operator=(const entry&) = delete;
+
+  /// Prepares the matrix and checks its products. Failures become part of `result` and are not thrown.
+  virtual void prepare() = 0;
+  /// The seconds of so many multiplies together, after one to warm up where other entries ran in between.
+  /// Throws `nz::error` or std::bad_alloc where it fails.
+  virtual double run(int calls, bool warm_up) = 0;
+  /// Frees what prepare() allocated.
+  virtual void release() = 0;
+
+  bench_result result;
+};
+
+template <class V> using entries = std::vector<std::unique_ptr<entry<V>>>;
+
+/// The entry of a kernel; null: of the plan. `a`, `against` and `setting` must outlive it.
+template <class V>
+std::unique_ptr<entry<V>> make_entry(const kernel_row* kernel, const csr<V>& a,
+                                     const trials_of_matrix<V>& against, const bench_setting& setting);
+
+/// The first preparation by a kernel also loads code, or another library: done once here, so that it is not
+/// measured.
+void load_kernels(const std::vector<const kernel_row*>& kernels, const bench_setting& setting);
+
+/// Prepares and times all entries: one after the other, or all prepared at once and sampled in turns.
+/// `report` gets the fraction that is done.
+template <class V>
+std::vector<bench_result> run_bench(entries<V>& all, const bench_setting& setting,
+                                    const std::function<void(double)>& report);
+
+/// The matrices of `nz bench` without arguments: large ones that the cache of the device does not hold, and
+/// two small ones. Tiny ones for the emulator.
+std::vector<std::string> suite_for(const device& on);
+
+}  // namespace nz::cli

@@ -1,0 +1,165 @@
+#include "matrices.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <nonzero/core/values.hpp>
+#include <nonzero/io/generate.hpp>
+#include <nonzero/io/npz.hpp>
+#include <nonzero/io/read.hpp>
+
+#include "output.hpp"
+#include "terminal.hpp"
+
+namespace nz::cli {
+namespace {
+
+/// True also for a file that cannot be inspected: reading it gives the reason.
+bool is_file(const std::string& name) {
+  std::error_code reason;
+  return std::filesystem::exists(input_path(name), reason) || reason;
+}
+
+template <class V> loaded_matrix<V> load_file(const std::string& path) {
+  progress_bar bar("reading " + path);
+  const read_options options{.threads = 0, .progress = [&bar](double fraction) { bar.show(fraction); }};
+  loaded_matrix<V> out;
+  if (is_npz(path)) {
+    out.matrix = read_npz<V>(path, options, &out.duplicates_summed);
+  } else {
+    out.matrix = read_matrix_market<V>(path, options, &out.file.emplace());
+    out.duplicates_summed = out.file->duplicates_summed;
+  }
+  return out;
+}
+
+/// The 64-bit mixer of SplitMix64.
+std::uint64_t hash(std::uint64_t number) {
+  number += 0x9e3779b97f4a7c15U;
+  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9U;
+  number = (number ^ (number >> 27)) * 0x94d049bb133111ebU;
+  return number ^ (number >> 31);
+}
+
+}  // namespace
+
+void matrix_argument::add_to(command& c) {
+  c.argument("MATRIX", name, "A file, - for text on standard input, or a generator such as poisson2d:300");
+  c.precision(precision);
+}
+
+void require_known(const std::string& name) {
+  if (is_file(name) || generate::is_spec(name)) return;
+  std::vector<std::string> kinds;
+  for (const generate::kind& kind : generate::kinds()) kinds.emplace_back(kind.name);
+  throw parse_error(fmt::format("{}: there is no such file and no such generator (see nz list){}", name,
+                                suggestion(name.substr(0, name.find(':')), kinds)));
+}
+
+template <class V> loaded_matrix<V> load(const std::string& name) {
+  require_known(name);
+  if (is_file(name)) return load_file<V>(input_path(name));
+  try {
+    return {generate::from_spec<V>(name)};
+  } catch (const error& e) {
+    throw usage_error(e.what());
+  }
+}
+
+template <class V> csr<V> load(const std::string& name, const std::string& values) {
+  csr<V> out = load<V>(name).matrix;
+  if (values == "random") randomize_values(out);
+  return out;
+}
+
+template <class V> void randomize_values(csr<V>& a) {
+  constexpr int digits = 53;
+  const auto count = static_cast<offset>(a.val.size());
+#pragma omp parallel for schedule(static)
+  for (offset k = 0; k < count; ++k) {
+    const std::uint64_t bits = hash(static_cast<std::uint64_t>(k)) >> (64 - digits);
+    a.val[static_cast<std::size_t>(k)] =
+        static_cast<V>(std::ldexp(static_cast<double>(bits), 1 - digits) - 1);
+  }
+}
+
+void require_stdin_once(const char* command, const std::vector<std::string>& matrices,
+                        const std::string& precision) {
+  const auto times = std::count(matrices.begin(), matrices.end(), "-");
+  if (times > 1 || (times == 1 && precision == "both"))
+    throw usage_error(fmt::format("{}: standard input can be read only once", command));
+}
+
+std::string input_path(const std::string& name) { return name == "-" ? "/dev/stdin" : name; }
+std::string output_path(const std::string& name) { return name == "-" ? "/dev/stdout" : name; }
+
+void matrix_output::add_to(command& c) {
+  c.flag("--compress", compress, "Compress an .npz file: smaller, but many times slower to write");
+}
+
+void matrix_output::require_writable() const {
+  require_extension(name, "a matrix", {".mtx", ".npz"});
+  if (compress && !has_extension(name, ".npz"))
+    throw usage_error(fmt::format("{}: --compress is for .npz files", name));
+}
+
+template <class V> void matrix_output::write(const csr<V>& a) const {
+  if (has_extension(name, ".npz"))
+    write_npz(name, a, {.compress = compress});
+  else
+    write_matrix_market(output_path(name), a);
+}
+
+template <class V> std::vector<V> vector_of(const csr<V>& a, const std::string& name) {
+  if (a.rows != 1 && a.cols != 1)
+    throw shape_error(fmt::format("{}: a vector has one column or one row, but this matrix is {} × {}", name,
+                                  a.rows, a.cols));
+  std::vector<V> out(static_cast<std::size_t>(a.cols == 1 ? a.rows : a.cols), V{0});
+  for (index row = 0; row < a.rows; ++row)
+    for (offset k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k)
+      out[static_cast<std::size_t>(a.cols == 1 ? row : a.col[k])] = a.val[k];
+  return out;
+}
+
+template <class V> std::vector<V> read_vector_file(const std::string& name) {
+  return has_extension(name, ".npz") ? vector_of(read_npz<V>(name), name) : read_vector<V>(input_path(name));
+}
+
+template <class V>
+std::vector<V> read_vector_or(const std::string& name, const char* role, index length, V otherwise) {
+  if (name.empty()) return std::vector<V>(static_cast<std::size_t>(length), otherwise);
+  std::vector<V> out = read_vector_file<V>(name);
+  if (out.size() != static_cast<std::size_t>(length))
+    throw shape_error(fmt::format("{}: {} must have {} to fit the matrix, but has {}", name, role,
+                                  counted(length, "entry"), out.size()));
+  return out;
+}
+
+template <class V> void write_vector_file(const std::string& name, std::span<const V> x) {
+  if (!has_extension(name, ".npz")) return write_vector<V>(output_path(name), x);
+  if (x.size() > static_cast<std::size_t>(std::numeric_limits<index>::max()))
+    throw unsupported(
+        fmt::format("{}: {} numbers are too many for an .npz file; write .mtx", name, x.size()));
+  csr<V> column{static_cast<index>(x.size()), 1, array<offset>(x.size() + 1), array<index>(x.size(), 0),
+                array<V>(x.begin(), x.end())};
+  std::iota(column.row_begin.begin(), column.row_begin.end(), offset{0});
+  write_npz(name, column);
+}
+
+#define NZ_INSTANTIATE(V)                                                            \
+  template loaded_matrix<V> load(const std::string&);                                \
+  template csr<V> load(const std::string&, const std::string&);                      \
+  template void randomize_values(csr<V>&);                                           \
+  template void matrix_output::write(const csr<V>&) const;                           \
+  template std::vector<V> vector_of(const csr<V>&, const std::string&);              \
+  template std::vector<V> read_vector_file(const std::string&);                      \
+  template std::vector<V> read_vector_or(const std::string&, const char*, index, V); \
+  template void write_vector_file(const std::string&, std::span<const V>);
+NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
+
+}  // namespace nz::cli

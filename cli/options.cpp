@@ -1,0 +1,322 @@
+#include "options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <deque>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nonzero/core/errors.hpp>
+#include <nonzero/cpu/targets.hpp>
+
+#include "commands.hpp"
+
+namespace nz::cli {
+namespace {
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn a into b.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i)
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+template <class T> std::optional<T> parse_number(std::string_view text) {
+  T out = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+/// What is wrong with a number; empty: nothing.
+template <class T>
+std::string fault_of_number(const std::string& text, limits within, std::string_view what) {
+  const auto value = parse_number<T>(text);
+  if (value && static_cast<double>(*value) >= within.low && static_cast<double>(*value) <= within.high)
+    return "";
+  if (within.low == -largest_number) return fmt::format("'{}' is not a finite {}", text, what);
+  return fmt::format("'{}' is not a {} from {:g} {}", text, what, within.low,
+                     within.high >= 1e15 ? "on" : fmt::format("to {:g}", within.high));
+}
+
+std::string fault_of_choice(const std::string& text, const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return "";
+  return fmt::format("'{}' is not one of {}{}", text, fmt::join(choices, ", "), suggestion(text, choices));
+}
+
+/// CLI11 writes positional arguments that are one list as one word.
+class usage_formatter : public CLI::Formatter {
+ public:
+  explicit usage_formatter(std::string line) : line_(std::move(line)) {}
+  std::string make_usage(const CLI::App*, std::string) const override { return line_ + "\n"; }
+
+ private:
+  std::string line_;
+};
+
+/// nz with all its commands.
+struct parser {
+  CLI::App app{"Sparse matrices: inspect them, convert them, multiply them by vectors."};
+  std::deque<command> all;
+
+  parser() {
+    for (const command_row& row : table_of_commands) row.set_up(all.emplace_back(app, row));
+  }
+
+  /// The message for a command line that CLI11 rejects.
+  std::string message_for(const CLI::ParseError& e) const {
+    const auto chosen = app.get_subcommands();
+    const auto words = chosen.empty() ? app.remaining() : chosen[0]->remaining();
+    const std::string prefix = chosen.empty() ? "" : chosen[0]->get_name() + ": ";
+    const std::string see =
+        fmt::format(" (see nz {}--help)", chosen.empty() ? "" : chosen[0]->get_name() + " ");
+    const auto option = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+      return word.size() > 1 && word[0] == '-';
+    });
+    if (option != words.end()) {
+      const std::string name = option->substr(0, option->find('='));
+      return fmt::format("{}there is no option '{}'{}{}", prefix, name,
+                         suggestion(name, option_names(chosen.empty() ? "" : chosen[0]->get_name())), see);
+    }
+    if (!chosen.empty())
+      return prefix + (words.empty() ? e.what() : fmt::format("unexpected argument '{}'", words[0])) + see;
+    if (words.empty()) return "a command is missing" + see;
+    std::vector<std::string> names;
+    for (const command_row& row : table_of_commands) names.emplace_back(row.name);
+    const std::string similar = suggestion(words[0], names);
+    return fmt::format(
+        "there is no command '{}'{}{}", words[0],
+        similar.empty() ? fmt::format("; the commands are {}", fmt::join(names, ", ")) : similar, see);
+  }
+
+  std::vector<std::string> option_names(const std::string& of_command) const {
+    std::vector<std::string> out{"--help"};
+    if (of_command.empty()) out.emplace_back("--version");
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (const option_row& option : all[i].options())
+        if (table_of_commands[i].name == of_command && !option.is_positional()) out.push_back(option.name);
+    return out;
+  }
+};
+
+}  // namespace
+
+std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
+  const std::string* best = nullptr;
+  std::size_t least = 2 + word.size() / 4;  // that many changes make another word
+  for (const std::string& candidate : candidates) {
+    const bool is_begin = word.size() >= 3 && candidate.starts_with(word);
+    const std::size_t changes = is_begin ? 1 : distance(word, candidate);
+    if (changes < least) best = &candidate, least = changes;
+  }
+  return best == nullptr ? "" : fmt::format("; did you mean '{}'?", *best);
+}
+
+command::command(CLI::App& app, const command_row& row) : app_(*app.add_subcommand(row.name, row.summary)) {}
+
+CLI::Option* command::add(const std::string& name, const std::string& label, const std::string& help,
+                          store keep, const check& find_fault) {
+  const std::size_t comma = name.find(',');
+  options_.push_back({.name = comma == std::string::npos ? name : name.substr(comma + 1),
+                      .short_name = comma == std::string::npos ? "" : name.substr(0, comma),
+                      .help = help,
+                      .takes_value = true,
+                      .is_file = label.ends_with("FILE")});
+  CLI::Option* const out = app_.add_option(
+      name,
+      [keep = std::move(keep)](const CLI::results_t& values) {
+        keep(values);
+        return true;
+      },
+      help);
+  if (find_fault) out->check(CLI::Validator(find_fault, ""));
+  return out->option_text(label);
+}
+
+void command::argument(const std::string& name, std::string& value, const std::string& help) {
+  add(name, " ", help, [&value](const auto& given) { value = given[0]; })->required();
+  options_.back().is_file = true;
+}
+
+void command::arguments(const std::string& name, std::vector<std::string>& values, int least,
+                        const std::string& help) {
+  add(name, " ", help, [&values](const auto& given) { values = given; })
+      ->required(least > 0)
+      ->expected(least, CLI::detail::expected_max_vector_size)
+      ->allow_extra_args();
+  options_.back().is_file = true;
+}
+
+void command::flag(const std::string& name, bool& value, const std::string& help) {
+  const std::size_t comma = name.find(',');
+  options_.push_back({comma == std::string::npos ? name : name.substr(comma + 1),
+                      comma == std::string::npos ? "" : name.substr(0, comma), help});
+  app_.add_flag_callback(
+      name, [&value] { value = true; }, help);
+}
+
+void command::text(const std::string& name, std::string& value, const std::string& label,
+                   const std::string& help) {
+  add(name, label, help, [&value](const auto& given) { value = given[0]; });
+}
+
+void command::file(const std::string& name, std::string& value, const std::string& help) {
+  text(name, value, "FILE", help);
+}
+
+void command::choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
+                     const std::string& help) {
+  CLI::Option* const option = add(
+      name, fmt::format("{}", fmt::join(choices, "|")), help,
+      [&value](const auto& given) { value = given[0]; },
+      [choices](const std::string& text) { return fault_of_choice(text, choices); });
+  options_.back().choices = choices;
+  if (option->get_positional()) option->required()->option_text(" ");
+}
+
+void command::list(const std::string& name, std::vector<std::string>& values,
+                   const std::vector<std::string>& choices, const std::string& help) {
+  add(name, "NAME,NAME", help, [&values](const auto& given) { values = given; })
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  options_.back().choices = choices;
+}
+
+void command::add_number(const std::string& name, const std::string& label, limits within,
+                         const std::string& help, std::function<void(double)> keep) {
+  add(
+      name, label, help,
+      [keep = std::move(keep)](const auto& given) { keep(*parse_number<double>(given[0])); },
+      [within](const std::string& text) { return fault_of_number<double>(text, within, "number"); });
+}
+
+void command::add_whole(const std::string& name, const std::string& label, limits within,
+                        const std::string& help, std::function<void(std::int64_t)> keep) {
+  add(
+      name, label, help,
+      [keep = std::move(keep)](const auto& given) { keep(*parse_number<std::int64_t>(given[0])); },
+      [within](const std::string& text) {
+        return fault_of_number<std::int64_t>(text, within, "whole number");
+      });
+}
+
+void command::precision(std::string& value, bool with_both) {
+  std::vector<std::string> choices{"float", "double"};
+  if (with_both) choices.emplace_back("both");
+  choice("--precision", value, choices, "Type of the values (double)");
+}
+
+void command::device(std::string& value, const std::string& help) {
+  add(
+      "--device", "cpu|cuda|emulator", help, [&value](const auto& given) { value = given[0]; },
+      [](const std::string& name) {
+        const std::vector<std::string> names{"cpu", "cuda", "emulator"};
+        return is_device_name(name)
+                   ? std::string()
+                   : fmt::format("'{}' is not a device: use cpu, cuda (or cuda:1, …) or emulator{}", name,
+                                 suggestion(name, names));
+      });
+  options_.back().choices = {"cpu", "cuda", "emulator"};
+}
+
+void command::kernel(std::string& value, const std::string& help) {
+  text("--kernel", value, "NAME", help);
+  options_.back().choices = kernel_names();
+}
+
+void command::simd(std::string& value) {
+  std::vector<std::string> names;
+  for (const std::string_view name : simd_targets()) names.emplace_back(name);
+  add(
+      "--simd", "NAME", "Instruction set for the CPU kernels; nz list shows them (the best)",
+      [&value](const auto& given) { value = given[0]; },
+      [names](const std::string& name) { return fault_of_choice(name, names); });
+  options_.back().choices = names;
+}
+
+void command::budget(padding_budget& value) {
+  number("--padding-budget", value.times_csr, "X", {0, no_limit},
+         "Padding that a format may add, as a multiple of the CSR bytes (4)");
+}
+
+void command::values(std::string& value) {
+  choice("--values", value, {"file", "random"},
+         "Values of the matrix: its own, or random ones that do not repeat (file)");
+}
+
+void command::remember(std::string& file) {
+  this->file("--remember", file, "JSON file of plans: use the choice found there, add a new one");
+}
+
+void command::json(bool& value) { flag("--json", value, "Print JSON"); }
+
+void command::footer(const std::string& text) { app_.footer(text); }
+void command::usage(const std::string& line) { app_.formatter(std::make_shared<usage_formatter>(line)); }
+void command::run(std::function<void()> action) { app_.callback(std::move(action)); }
+
+std::string parse_and_run(int argc, char** argv, const std::string& version, const std::string& footer) {
+  parser nz;
+  nz.app.name("nz");
+  nz.app.require_subcommand(1);
+  nz.app.set_version_flag("--version", version);
+  nz.app.footer(footer);
+  try {
+    nz.app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return nz.app.help();
+  } catch (const CLI::CallForVersion&) {
+    return version + "\n";
+  } catch (const CLI::ParseError& e) {
+    throw usage_error(nz.message_for(e));
+  }
+  return "";
+}
+
+std::vector<command_options> all_options() {
+  const parser nz;
+  std::vector<command_options> out;
+  for (std::size_t i = 0; i < nz.all.size(); ++i) out.push_back({table_of_commands[i], nz.all[i].options()});
+  return out;
+}
+
+std::vector<std::string> kernel_names(std::optional<device_kind> runs_on) {
+  std::vector<std::string> out;
+  for (const kernel_row& row : kernels())
+    if ((!runs_on || row.runs_on == *runs_on) && std::find(out.begin(), out.end(), row.name) == out.end())
+      out.emplace_back(row.name);
+  return out;
+}
+
+const kernel_row& find_named_kernel(const std::string& name, std::optional<device_kind> runs_on) {
+  try {
+    return runs_on ? find_kernel(name, *runs_on) : find_kernel(name);
+  } catch (const unsupported& e) {
+    const std::string similar = suggestion(name, kernel_names(runs_on));
+    throw usage_error(
+        similar.empty() ? e.what() : fmt::format("there is no kernel '{}'{} (see nz list)", name, similar));
+  }
+}
+
+void require_kernel(const std::string& name, device_kind runs_on, bool for_plan) {
+  if (find_named_kernel(name, runs_on).is_repeatable || !for_plan) return;
+  std::vector<std::string_view> others;
+  for (const kernel_row& row : kernels())
+    if (row.runs_on == runs_on && row.is_repeatable && !row.is_peer) others.push_back(row.name);
+  throw usage_error(fmt::format("the products of {} do not have the same bits every time; those of {} do",
+                                name, fmt::join(others, ", ")));
+}
+
+}  // namespace nz::cli

@@ -14,8 +14,8 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/binned_internal.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/share.hpp>
 
 #ifndef NONZERO_CPU_BINNED_ONE_PASS  // this file is included by itself, once for each target
@@ -203,18 +203,13 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
   binned<A> a_;  // a bin for each chunk
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  const chunking cut = split_rows(a.row_begin);
-  auto bins = to_binned(a, cut_into_bins(cut, a.row_begin, a.cols), run_in_team);
-  return std::make_unique<binned_one_pass<A, V>>(a, cut, std::move(bins), options.simd);
-}
-
 }  // namespace
 
 kernel_row binned_one_pass_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    const chunking cut = split_rows(a.row_begin);
+    auto bins = to_binned(a, cut_into_bins(cut, a.row_begin, a.cols), run_in_team);
+    return std::make_unique<binned_one_pass<A, V>>(a, cut, std::move(bins), options.simd);
   }>({.name = "binned_one_pass",
       .format = "binned",
       .summary = "bins of rows, and in each bin blocks of columns",

@@ -14,8 +14,8 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/binned_internal.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/share.hpp>
 
 #ifndef NONZERO_CPU_BINNED_TWO_PASS  // this file is included by itself, once for each target
@@ -241,18 +241,13 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   mutable array<V> products_, segment_sums_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  return std::make_unique<binned_two_pass<A, V>>(
-      a, cut_into_chunks(a.row_begin, {.most_rows = most_bin_rows, .cost = bin_cost, .row_cost = 16}),
-      options.simd);
-}
-
 }  // namespace
 
 kernel_row binned_two_pass_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    return std::make_unique<binned_two_pass<A, V>>(
+        a, cut_into_chunks(a.row_begin, {.most_rows = most_bin_rows, .cost = bin_cost, .row_cost = 16}),
+        options.simd);
   }>({.name = "binned_two_pass",
       .format = "binned",
       .summary = "products by blocks of columns, then sums by bins of rows",

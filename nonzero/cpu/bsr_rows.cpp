@@ -124,10 +124,10 @@ template <class A, class V> V find_sum(const index* col, const A* val, offset en
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-const compiled_functions<bsr_functions<float, float>>::entry floats(HWY_TARGET, {find_block_sums, find_sum});
-const compiled_functions<bsr_functions<float, double>>::entry mixed(HWY_TARGET, {find_block_sums, find_sum});
-const compiled_functions<bsr_functions<double, double>>::entry doubles(HWY_TARGET,
-                                                                       {find_block_sums, find_sum});
+#define NONZERO_ADD(A, V) \
+  compiled_functions<bsr_functions<A, V>>::add(HWY_TARGET, {find_block_sums, find_sum})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -196,27 +196,23 @@ std::unique_ptr<prepared_matrix<V>> place(bsr<A> a, chunking cut, std::span<cons
   return std::make_unique<bsr_rows<A, V>>(std::move(a), std::move(cut), options.simd);
 }
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  bsr_options how;
-  how.block_size = find_block_size(a);
-  how.longest_row = long_row_from;
-  chunking cut = cut_into_chunks(a.row_begin, {.block_rows = how.block_size});
-  how.run = [&](index block_rows, const auto& body) {
-    run_as_multiplied(cut, how.block_size, block_rows, body);
-  };
-  if constexpr (sizeof(A) == sizeof(double))
-    if (auto narrow = to_bsr_of_floats(a, how))
-      return place<float, V>(std::move(*narrow), std::move(cut), a.row_begin, options);
-  bsr<A> converted = to_bsr(a, how);  // while `cut` is still whole
-  return place<A, V>(std::move(converted), std::move(cut), a.row_begin, options);
-}
-
 }  // namespace
 
 kernel_row bsr_rows_row() {
-  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+  return row_with<[]<class A, class V>(
+                      csr_view<A> a, const prepare_options& options) -> std::unique_ptr<prepared_matrix<V>> {
+    bsr_options how;
+    how.block_size = find_block_size(a);
+    how.longest_row = long_row_from;
+    chunking cut = cut_into_chunks(a.row_begin, {.block_rows = how.block_size});
+    how.run = [&](index block_rows, const auto& body) {
+      run_as_multiplied(cut, how.block_size, block_rows, body);
+    };
+    if constexpr (sizeof(A) == sizeof(double))
+      if (auto narrow = to_bsr_of_floats(a, how))
+        return place<float, V>(std::move(*narrow), std::move(cut), a.row_begin, options);
+    bsr<A> converted = to_bsr(a, how);  // while `cut` is still whole
+    return place<A, V>(std::move(converted), std::move(cut), a.row_begin, options);
   }>({.name = "bsr_rows",
       .format = "bsr",
       .summary = "equal numbers of entries per thread; one column of a block at a time",

@@ -184,9 +184,32 @@ void chunked_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, do
   sums[0] = sum_of_chunks().first;
 }
 
-template float sum_of_segments(const chunking&, std::span<const float>, index);
-template double sum_of_segments(const chunking&, std::span<const double>, index);
-template class chunked_matrix<float>;
-template class chunked_matrix<double>;
+template <class V>
+permuted_matrix<V>::permuted_matrix(std::unique_ptr<prepared_matrix<V>> places, array<index> row)
+    : prepared_matrix<V>(places->rows(), places->cols(), places->where()),
+      places_(std::move(places)),
+      row_(std::move(row)) {}
+
+template <class V> footprint permuted_matrix<V>::storage() const {
+  footprint size = places_->storage();
+  size.bytes += row_.size() * sizeof(index);
+  return size;
+}
+
+template <class V> void permuted_matrix<V>::run(V alpha, const V* x, V beta, V* y, stream) const {
+  const scale_and_add<V> epilogue{alpha, beta};
+  places_->apply({x, static_cast<std::size_t>(this->cols())}, [&](index first, std::span<V> sums) {
+    const index* row = row_.data() + first;
+    for (std::size_t i = 0; i < sums.size(); ++i) epilogue(sums[i], y[row[i]]);
+    return 0.0;
+  });
+}
+
+#define NONZERO_INSTANTIATE(V)                                            \
+  template V sum_of_segments(const chunking&, std::span<const V>, index); \
+  template class chunked_matrix<V>;                                       \
+  template class permuted_matrix<V>;
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::cpu

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include <nonzero/core/array.hpp>
@@ -79,6 +80,21 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   mutable array<V> segment_sums_;
   mutable array<step_sums> parts_;  // of a fused step's sums: each chunk's
   mutable array<V> large_sums_;     // rows long where chunks have more than most_chunk_rows, else empty
+};
+
+/// A matrix whose rows are stored in another order: place p has row row[p]. Chunks of places are not chunks
+/// of rows, so a fused step computes all of A x first.
+template <class V> class permuted_matrix final : public prepared_matrix<V> {
+ public:
+  /// `places` multiplies the rows in the order in which they are stored.
+  permuted_matrix(std::unique_ptr<prepared_matrix<V>> places, array<index> row);
+  footprint storage() const override;
+
+ private:
+  void run(V alpha, const V* x, V beta, V* y, stream) const override;
+
+  std::unique_ptr<prepared_matrix<V>> places_;
+  array<index> row_;
 };
 
 }  // namespace nz::cpu

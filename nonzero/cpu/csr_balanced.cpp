@@ -11,8 +11,8 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/formats/csr.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -81,9 +81,9 @@ void find_sums(const offset* row_begin, const index* col, const A* val, index ro
   }
 }
 
-const compiled_functions<csr_functions<float, float>>::entry floats(HWY_TARGET, {find_sums, find_sum});
-const compiled_functions<csr_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums, find_sum});
-const compiled_functions<csr_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums, find_sum});
+#define NONZERO_ADD(A, V) compiled_functions<csr_functions<A, V>>::add(HWY_TARGET, {find_sums, find_sum})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -117,16 +117,11 @@ template <class A, class V> class csr_balanced final : public chunked_matrix<V> 
   csr_view<A> a_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  return std::make_unique<csr_balanced<A, V>>(a, options);
-}
-
 }  // namespace
 
 kernel_row csr_balanced_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    return std::make_unique<csr_balanced<A, V>>(a, options);
   }>({.name = "csr_balanced",
       .format = "csr",
       .summary = "equal numbers of entries per thread; short rows by loops for their length",

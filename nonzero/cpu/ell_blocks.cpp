@@ -12,8 +12,8 @@
 
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/columns_internal.hpp>
-#include <nonzero/cpu/ell_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
@@ -59,9 +59,9 @@ void find_sums(const index* col, const A* val, offset stride, offset width, inde
               strided_places{k * stride + first, stride}, col, val, rows, x, sums);
 }
 
-const compiled_functions<ell_functions<float, float>>::entry floats(HWY_TARGET, {find_sums});
-const compiled_functions<ell_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums});
-const compiled_functions<ell_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums});
+#define NONZERO_ADD(A, V) compiled_functions<ell_functions<A, V>>::add(HWY_TARGET, {find_sums})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -92,16 +92,11 @@ template <class A, class V> class ell_blocks final : public chunked_matrix<V> {
   ell<A> a_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  return std::make_unique<ell_blocks<A, V>>(a, options);
-}
-
 }  // namespace
 
 kernel_row ell_blocks_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    return std::make_unique<ell_blocks<A, V>>(a, options);
   }>({.name = "ell_blocks", .format = "ell", .summary = "eight rows at a time, column by column"});
 }
 

@@ -101,8 +101,9 @@ template <class V> double sum_squares(const V* values, index count) {
 
 template <class V>
 constexpr grid_functions<V> functions{{step_row<1, V>, step_row<2, V>, step_row<3, V>}, sum_squares<V>};
-const compiled_functions<grid_functions<float>>::entry floats(HWY_TARGET, functions<float>);
-const compiled_functions<grid_functions<double>>::entry doubles(HWY_TARGET, functions<double>);
+#define NONZERO_ADD(V) compiled_functions<grid_functions<V>>::add(HWY_TARGET, functions<V>)&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_VALUE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -275,10 +276,11 @@ std::unique_ptr<grid_steps<V>> cpu_grid_steps(const cell_grid& grid, V factor,
   return std::make_unique<cpu::tiled_steps<V>>(grid, factor, on);
 }
 
-template std::unique_ptr<grid_steps<float>> cpu_grid_steps(const cell_grid&, float,
+#  define NONZERO_INSTANTIATE(V)                                                \
+    template std::unique_ptr<grid_steps<V>> cpu_grid_steps(const cell_grid&, V, \
                                                            const std::shared_ptr<device>&);
-template std::unique_ptr<grid_steps<double>> cpu_grid_steps(const cell_grid&, double,
-                                                            const std::shared_ptr<device>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#  undef NONZERO_INSTANTIATE
 
 }  // namespace nz
 #endif

@@ -3,9 +3,8 @@
 // neighbours, and y is written out of order.
 // Traffic: csr_balanced's, plus 4 bytes per row for the permutation.
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
-#include <nonzero/cpu/permuted_matrix.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/targets_internal.hpp>
 #include <nonzero/formats/jds.hpp>
 
@@ -35,19 +34,14 @@ template <class A, class V> class jds_places final : public chunked_matrix<V> {
   jds<A> a_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  jds<A> sorted = to_jds(a);
-  array<index> row = std::move(sorted.row);
-  auto places = std::make_unique<jds_places<A, V>>(std::move(sorted), options.simd);
-  return std::make_unique<permuted_matrix<V>>(std::move(places), std::move(row));
-}
-
 }  // namespace
 
 kernel_row jds_balanced_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    jds<A> sorted = to_jds(a);
+    array<index> row = std::move(sorted.row);
+    auto places = std::make_unique<jds_places<A, V>>(std::move(sorted), options.simd);
+    return std::make_unique<permuted_matrix<V>>(std::move(places), std::move(row));
   }>({.name = "jds_balanced", .format = "jds", .summary = "csr_balanced over the rows sorted by length"});
 }
 

@@ -278,9 +278,9 @@ V find_sum(const packed_arrays<A>& a, index slice, offset begin, offset end, con
   });
 }
 
-const compiled_functions<packed_functions<float, float>>::entry floats(HWY_TARGET, {find_sums, find_sum});
-const compiled_functions<packed_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums, find_sum});
-const compiled_functions<packed_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums, find_sum});
+#define NONZERO_ADD(A, V) compiled_functions<packed_functions<A, V>>::add(HWY_TARGET, {find_sums, find_sum})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -315,17 +315,12 @@ template <class A, class V> class packed_slices final : public chunked_matrix<V>
   packed_arrays<A> arrays_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  chunking cut = with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin);
-  return std::make_unique<packed_slices<A, V>>(a, std::move(cut), options.simd);
-}
-
 }  // namespace
 
 kernel_row packed_slices_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    chunking cut = with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin);
+    return std::make_unique<packed_slices<A, V>>(a, std::move(cut), options.simd);
   }>({.name = "packed_slices",
       .format = "packed",
       .summary = "runs of rows by vectors, other rows by groups of eight",

@@ -115,9 +115,9 @@ template <class A, class V> index slots(index block_size) {
 template <class A, class V> constexpr sbsr_functions<A, V> all() {
   return {panel_cols<A, V>, slots<A, V>, multiply<A, V>, find_sums<A, V>};
 }
-const compiled_functions<sbsr_functions<float, float>>::entry floats(HWY_TARGET, all<float, float>());
-const compiled_functions<sbsr_functions<float, double>>::entry mixed(HWY_TARGET, all<float, double>());
-const compiled_functions<sbsr_functions<double, double>>::entry doubles(HWY_TARGET, all<double, double>());
+#define NONZERO_ADD(A, V) compiled_functions<sbsr_functions<A, V>>::add(HWY_TARGET, all<A, V>())&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -229,28 +229,24 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
   mutable array<V> slots_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  const auto& functions = compiled_functions<sbsr_functions<A, V>>::find(options.simd);
-  sbsr_options how;
-  how.block_size = find_symmetric_block_size(a);
-  how.panel_cols = functions.panel_cols(how.block_size);
-  symmetric_chunks cut =
-      cut_into_symmetric_chunks(a, how.block_size, functions.slots(how.block_size) * int{sizeof(V)});
-  how.first_block_row = cut.first;
-  how.for_each = run_in_team;
-  if constexpr (sizeof(A) == sizeof(double))
-    if (auto narrow = to_sbsr_of_floats(a, how))
-      return std::make_unique<sbsr_chunks<float, V>>(std::move(*narrow), std::move(cut), options.simd);
-  sbsr<A> converted = to_sbsr(a, how);  // while `cut` is still whole
-  return std::make_unique<sbsr_chunks<A, V>>(std::move(converted), std::move(cut), options.simd);
-}
-
 }  // namespace
 
 kernel_row sbsr_chunks_row() {
-  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+  return row_with<[]<class A, class V>(
+                      csr_view<A> a, const prepare_options& options) -> std::unique_ptr<prepared_matrix<V>> {
+    const auto& functions = compiled_functions<sbsr_functions<A, V>>::find(options.simd);
+    sbsr_options how;
+    how.block_size = find_symmetric_block_size(a);
+    how.panel_cols = functions.panel_cols(how.block_size);
+    symmetric_chunks cut =
+        cut_into_symmetric_chunks(a, how.block_size, functions.slots(how.block_size) * int{sizeof(V)});
+    how.first_block_row = cut.first;
+    how.for_each = run_in_team;
+    if constexpr (sizeof(A) == sizeof(double))
+      if (auto narrow = to_sbsr_of_floats(a, how))
+        return std::make_unique<sbsr_chunks<float, V>>(std::move(*narrow), std::move(cut), options.simd);
+    sbsr<A> converted = to_sbsr(a, how);  // while `cut` is still whole
+    return std::make_unique<sbsr_chunks<A, V>>(std::move(converted), std::move(cut), options.simd);
   }>({.name = "sbsr_chunks",
       .format = "sbsr",
       .summary = "each block of one triangle multiplied for its rows and its columns",

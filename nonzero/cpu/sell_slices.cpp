@@ -14,8 +14,8 @@
 
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/columns_internal.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/share.hpp>
 #include <nonzero/formats/sell.hpp>
 
@@ -56,9 +56,9 @@ void find_sums(const offset* slice_begin, const index* full, const index* row, i
   }
 }
 
-const compiled_functions<sell_functions<float, float>>::entry floats(HWY_TARGET, {find_sums});
-const compiled_functions<sell_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums});
-const compiled_functions<sell_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums});
+#define NONZERO_ADD(A, V) compiled_functions<sell_functions<A, V>>::add(HWY_TARGET, {find_sums})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -142,18 +142,13 @@ template <class A, class V> class sell_slices final : public chunked_matrix<V> {
   long_entries<A> long_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  chunking cut = cut_into_chunks(a.row_begin);
-  long_entries<A> long_rows = take_long_rows(a, cut);
-  return std::make_unique<sell_slices<A, V>>(a, std::move(cut), std::move(long_rows), options);
-}
-
 }  // namespace
 
 kernel_row sell_slices_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    chunking cut = cut_into_chunks(a.row_begin);
+    long_entries<A> long_rows = take_long_rows(a, cut);
+    return std::make_unique<sell_slices<A, V>>(a, std::move(cut), std::move(long_rows), options);
   }>({.name = "sell_slices",
       .format = "sell",
       .summary = "a slice of eight rows at a time; rows sorted within a chunk",

@@ -68,7 +68,8 @@ symmetric_chunks cut_into_symmetric_chunks(csr_view<V> a, index block_size, int 
                   least_chunks, 100 * spilt / triangle));
 }
 
-template symmetric_chunks cut_into_symmetric_chunks(csr_view<float>, index, int);
-template symmetric_chunks cut_into_symmetric_chunks(csr_view<double>, index, int);
+#define NONZERO_INSTANTIATE(V) template symmetric_chunks cut_into_symmetric_chunks(csr_view<V>, index, int);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::cpu

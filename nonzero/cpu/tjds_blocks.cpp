@@ -13,7 +13,6 @@
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/columns_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
-#include <nonzero/cpu/permuted_matrix.hpp>
 #include <nonzero/formats/tjds.hpp>
 
 #ifndef NONZERO_CPU_TJDS_BLOCKS  // this file is included by itself, once for each target
@@ -72,9 +71,9 @@ void find_sums(const offset* diagonal_begin, offset width, const index* col, con
   for (; p < last; ++p) *sums++ = sum_place(0, width, diagonal_begin, p, col, val, x);
 }
 
-const compiled_functions<tjds_functions<float, float>>::entry floats(HWY_TARGET, {find_sums});
-const compiled_functions<tjds_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums});
-const compiled_functions<tjds_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums});
+#define NONZERO_ADD(A, V) compiled_functions<tjds_functions<A, V>>::add(HWY_TARGET, {find_sums})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -115,22 +114,17 @@ template <class A, class V> class tjds_places final : public chunked_matrix<V> {
   array<offset> chunk_width_;  // chunks+1 long: the entries of each chunk's first place, its longest
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  tjds<A> sorted = to_tjds(a);
-  array<index> row = std::move(sorted.row);
-  array<offset> place_begin{0};  // as CSR's, for the sorted rows
-  place_begin.reserve(row.size() + 1);
-  for (const index i : row) place_begin.push_back(place_begin.back() + a.row_length(i));
-  auto places = std::make_unique<tjds_places<A, V>>(std::move(sorted), place_begin, options.simd);
-  return std::make_unique<permuted_matrix<V>>(std::move(places), std::move(row));
-}
-
 }  // namespace
 
 kernel_row tjds_blocks_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    tjds<A> sorted = to_tjds(a);
+    array<index> row = std::move(sorted.row);
+    array<offset> place_begin{0};  // as CSR's, for the sorted rows
+    place_begin.reserve(row.size() + 1);
+    for (const index i : row) place_begin.push_back(place_begin.back() + a.row_length(i));
+    auto places = std::make_unique<tjds_places<A, V>>(std::move(sorted), place_begin, options.simd);
+    return std::make_unique<permuted_matrix<V>>(std::move(places), std::move(row));
   }>({.name = "tjds_blocks",
       .format = "tjds",
       .summary = "eight sorted rows at a time, diagonal by diagonal"});

@@ -92,8 +92,9 @@ template <class V>
 constexpr vector_functions<V> functions{
     dot<V>, axpy<V>, scale<V>, multiply<V>, update_residual<V>, update_direction<V>};
 
-const compiled_functions<vector_functions<float>>::entry floats(HWY_TARGET, functions<float>);
-const compiled_functions<vector_functions<double>>::entry doubles(HWY_TARGET, functions<double>);
+#define NONZERO_ADD(V) compiled_functions<vector_functions<V>>::add(HWY_TARGET, functions<V>)&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_VALUE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -106,8 +107,9 @@ template <class V> const vector_functions<V>& find_vector_functions() {
   static const vector_functions<V>& found = compiled_functions<vector_functions<V>>::find({});
   return found;
 }
-template const vector_functions<float>& find_vector_functions();
-template const vector_functions<double>& find_vector_functions();
+#  define NONZERO_INSTANTIATE(V) template const vector_functions<V>& find_vector_functions();
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#  undef NONZERO_INSTANTIATE
 
 }  // namespace nz::cpu
 #endif

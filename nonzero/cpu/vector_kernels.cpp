@@ -129,9 +129,10 @@ template <class V> std::unique_ptr<gradient_kernels<V>> cpu_gradient_kernels(std
   return std::make_unique<gradients_on_cpu<V>>(size);
 }
 
-template std::unique_ptr<vector_kernels<float>> cpu_vector_kernels(std::size_t);
-template std::unique_ptr<vector_kernels<double>> cpu_vector_kernels(std::size_t);
-template std::unique_ptr<gradient_kernels<float>> cpu_gradient_kernels(std::size_t);
-template std::unique_ptr<gradient_kernels<double>> cpu_gradient_kernels(std::size_t);
+#define NONZERO_INSTANTIATE(V)                                                 \
+  template std::unique_ptr<vector_kernels<V>> cpu_vector_kernels(std::size_t); \
+  template std::unique_ptr<gradient_kernels<V>> cpu_gradient_kernels(std::size_t);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

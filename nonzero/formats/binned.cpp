@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/formats/binned.hpp>
-#include <nonzero/formats/exact_internal.hpp>
-#include <nonzero/formats/from_entries_internal.hpp>
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
 namespace nz {
@@ -276,10 +275,9 @@ template <class V> binned<V> to_binned(csr_view<V> a) {
 template <class V> csr<V> to_csr(const binned<V>& a) { return csr_from_entries<V>(a); }
 
 template <class V> footprint footprint_of(const binned<V>& a) {
-  return {(a.bin_row.size() + a.panel_bin.size() + a.long_row.size()) * sizeof(index) +
-              (a.segment_begin.size() + a.segment_row.size()) * sizeof(offset) +
-              (a.col.size() + a.row.size()) * 2 + a.val.size() * sizeof(V) +
-              a.single_val.size() * sizeof(float) + footprint_of(a.long_rows).bytes,
+  return {bytes_of(a.bin_row, a.panel_bin, a.long_row, a.segment_begin, a.segment_row, a.col, a.row, a.val,
+                   a.single_val) +
+              footprint_of(a.long_rows).bytes,
           0};
 }
 
@@ -298,17 +296,14 @@ template <class V> footprint binned_footprint(csr_view<V> a) {
           0};
 }
 
-template binned<float> to_binned(csr_view<float>, const binned_cut&, const for_each_runner&);
-template binned<double> to_binned(csr_view<double>, const binned_cut&, const for_each_runner&);
-template binned<float> to_binned(csr_view<float>);
-template binned<double> to_binned(csr_view<double>);
-template csr<float> to_csr(const binned<float>&);
-template csr<double> to_csr(const binned<double>&);
-template void validate(const binned<float>&);
-template void validate(const binned<double>&);
-template footprint footprint_of(const binned<float>&);
-template footprint footprint_of(const binned<double>&);
-template footprint binned_footprint(csr_view<float>);
-template footprint binned_footprint(csr_view<double>);
+#define NONZERO_INSTANTIATE(V)                                                          \
+  template binned<V> to_binned(csr_view<V>, const binned_cut&, const for_each_runner&); \
+  template binned<V> to_binned(csr_view<V>);                                            \
+  template csr<V> to_csr(const binned<V>&);                                             \
+  template void validate(const binned<V>&);                                             \
+  template footprint footprint_of(const binned<V>&);                                    \
+  template footprint binned_footprint(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

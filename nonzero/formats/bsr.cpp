@@ -209,9 +209,7 @@ template <class V> void validate(const bsr<V>& a) {
 }
 
 template <class V> footprint footprint_of(const bsr<V>& a) {
-  return {a.block_begin.size() * sizeof(offset) + a.block_col.size() * sizeof(index) +
-              a.val.size() * sizeof(V) + footprint_of(a.rest).bytes,
-          0};
+  return {bytes_of(a.block_begin, a.block_col, a.val) + footprint_of(a.rest).bytes, 0};
 }
 
 template <class V> footprint bsr_footprint(csr_view<V> a, index block_size) {
@@ -270,17 +268,14 @@ template <class V> csr<V> to_csr(const bsr<V>& a) {
   return out;
 }
 
-template index find_block_size(csr_view<float>);
-template index find_block_size(csr_view<double>);
-template void validate(const bsr<float>&);
-template void validate(const bsr<double>&);
-template footprint footprint_of(const bsr<float>&);
-template footprint footprint_of(const bsr<double>&);
-template footprint bsr_footprint(csr_view<float>, index);
-template footprint bsr_footprint(csr_view<double>, index);
-template bsr<float> to_bsr(csr_view<float>, const bsr_options&);
-template bsr<double> to_bsr(csr_view<double>, const bsr_options&);
-template csr<float> to_csr(const bsr<float>&);
-template csr<double> to_csr(const bsr<double>&);
+#define NONZERO_INSTANTIATE(V)                             \
+  template index find_block_size(csr_view<V>);             \
+  template void validate(const bsr<V>&);                   \
+  template footprint footprint_of(const bsr<V>&);          \
+  template footprint bsr_footprint(csr_view<V>, index);    \
+  template bsr<V> to_bsr(csr_view<V>, const bsr_options&); \
+  template csr<V> to_csr(const bsr<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -14,9 +14,7 @@ template <class V> void validate(const coo<V>& a) {
   invariants::within("coo", "col", a.col, a.cols);
 }
 
-template <class V> footprint footprint_of(const coo<V>& a) {
-  return {(a.row.size() + a.col.size()) * sizeof(index) + a.val.size() * sizeof(V), 0};
-}
+template <class V> footprint footprint_of(const coo<V>& a) { return {bytes_of(a.row, a.col, a.val), 0}; }
 
 template <class V> footprint coo_footprint(csr_view<V> a) {
   return {saturating_bytes(a.nnz(), 2 * sizeof(index) + sizeof(V)), 0};
@@ -37,15 +35,13 @@ template <class V> csr<V> to_csr(const coo<V>& a) {
   return out;
 }
 
-template void validate(const coo<float>&);
-template void validate(const coo<double>&);
-template footprint footprint_of(const coo<float>&);
-template footprint footprint_of(const coo<double>&);
-template footprint coo_footprint(csr_view<float>);
-template footprint coo_footprint(csr_view<double>);
-template coo<float> to_coo(csr_view<float>);
-template coo<double> to_coo(csr_view<double>);
-template csr<float> to_csr(const coo<float>&);
-template csr<double> to_csr(const coo<double>&);
+#define NONZERO_INSTANTIATE(V)                    \
+  template void validate(const coo<V>&);          \
+  template footprint footprint_of(const coo<V>&); \
+  template footprint coo_footprint(csr_view<V>);  \
+  template coo<V> to_coo(csr_view<V>);            \
+  template csr<V> to_csr(const coo<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -92,7 +92,7 @@ template <class V> csr<V> copy_of(csr_view<V> a);
 template <class V> void validate(csr_view<V> a);
 template <class V> void validate(const csr<V>& a) { validate(csr_view<V>(a)); }
 
-template <class V> footprint footprint_of(csr_view<V> a);
+template <class V> footprint footprint_of(csr_view<V> a) { return {bytes_of(a.row_begin, a.col, a.val), 0}; }
 template <class V> footprint footprint_of(const csr<V>& a) { return footprint_of(csr_view<V>(a)); }
 
 /// The number of entries in the longest row; 0 when there are no rows.

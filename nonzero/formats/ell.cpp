@@ -28,7 +28,7 @@ template <class V> void validate(const ell<V>& a) {
 
 template <class V> footprint footprint_of(const ell<V>& a) {
   const auto padding = static_cast<std::uint64_t>(std::count(a.col.begin(), a.col.end(), padding_column));
-  return {a.col.size() * sizeof(index) + a.val.size() * sizeof(V), padding * (sizeof(index) + sizeof(V))};
+  return {bytes_of(a.col, a.val), padding * (sizeof(index) + sizeof(V))};
 }
 
 template <class V> footprint ell_footprint_of_width(csr_view<V> a, offset width) {
@@ -77,19 +77,15 @@ template <class V> csr<V> to_csr(const ell<V>& a) {
   return out;
 }
 
-template void validate(const ell<float>&);
-template void validate(const ell<double>&);
-template footprint footprint_of(const ell<float>&);
-template footprint footprint_of(const ell<double>&);
-template footprint ell_footprint(csr_view<float>);
-template footprint ell_footprint(csr_view<double>);
-template footprint ell_footprint_of_width(csr_view<float>, offset);
-template footprint ell_footprint_of_width(csr_view<double>, offset);
-template ell<float> to_ell(csr_view<float>, padding_budget);
-template ell<double> to_ell(csr_view<double>, padding_budget);
-template ell<float> to_ell_of_width(csr_view<float>, offset);
-template ell<double> to_ell_of_width(csr_view<double>, offset);
-template csr<float> to_csr(const ell<float>&);
-template csr<double> to_csr(const ell<double>&);
+#define NONZERO_INSTANTIATE(V)                                    \
+  template void validate(const ell<V>&);                          \
+  template footprint footprint_of(const ell<V>&);                 \
+  template footprint ell_footprint(csr_view<V>);                  \
+  template footprint ell_footprint_of_width(csr_view<V>, offset); \
+  template ell<V> to_ell(csr_view<V>, padding_budget);            \
+  template ell<V> to_ell_of_width(csr_view<V>, offset);           \
+  template csr<V> to_csr(const ell<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

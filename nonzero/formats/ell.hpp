@@ -30,13 +30,7 @@ template <class V> csr<V> to_csr(const ell<V>& a);
 
 /// The first `width` entries of each row, and no more: what HYB keeps in its ELL part. Checks no budget.
 template <class V> ell<V> to_ell_of_width(csr_view<V> a, offset width);
-template <class V> ell<V> to_ell_of_width(const csr<V>& a, offset width) {
-  return to_ell_of_width(csr_view<V>(a), width);
-}
 /// The footprint of that.
 template <class V> footprint ell_footprint_of_width(csr_view<V> a, offset width);
-template <class V> footprint ell_footprint_of_width(const csr<V>& a, offset width) {
-  return ell_footprint_of_width(csr_view<V>(a), width);
-}
 
 }  // namespace nz

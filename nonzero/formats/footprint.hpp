@@ -25,6 +25,11 @@ struct padding_budget {
 /// they allocate.
 void require_within_budget(std::string_view format, footprint target, footprint csr, padding_budget budget);
 
+/// What arrays take together.
+template <class... Arrays> std::uint64_t bytes_of(const Arrays&... arrays) {
+  return (... + (arrays.size() * sizeof(typename Arrays::value_type)));
+}
+
 /// `bytes` for people: "1.4 GiB".
 std::string format_bytes(std::uint64_t bytes);
 

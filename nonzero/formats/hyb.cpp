@@ -72,17 +72,14 @@ template <class V> csr<V> to_csr(const hyb<V>& a) {
   return out;
 }
 
-template offset default_hyb_width(csr_view<float>);
-template offset default_hyb_width(csr_view<double>);
-template void validate(const hyb<float>&);
-template void validate(const hyb<double>&);
-template footprint footprint_of(const hyb<float>&);
-template footprint footprint_of(const hyb<double>&);
-template footprint hyb_footprint(csr_view<float>, offset);
-template footprint hyb_footprint(csr_view<double>, offset);
-template hyb<float> to_hyb(csr_view<float>, offset, padding_budget);
-template hyb<double> to_hyb(csr_view<double>, offset, padding_budget);
-template csr<float> to_csr(const hyb<float>&);
-template csr<double> to_csr(const hyb<double>&);
+#define NONZERO_INSTANTIATE(V)                                 \
+  template offset default_hyb_width(csr_view<V>);              \
+  template void validate(const hyb<V>&);                       \
+  template footprint footprint_of(const hyb<V>&);              \
+  template footprint hyb_footprint(csr_view<V>, offset);       \
+  template hyb<V> to_hyb(csr_view<V>, offset, padding_budget); \
+  template csr<V> to_csr(const hyb<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

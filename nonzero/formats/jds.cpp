@@ -26,9 +26,7 @@ template <class V> void validate(const jds<V>& a) {
 }
 
 template <class V> footprint footprint_of(const jds<V>& a) {
-  return {(a.row.size() + a.col.size()) * sizeof(index) + a.row_begin.size() * sizeof(offset) +
-              a.val.size() * sizeof(V),
-          0};
+  return {bytes_of(a.row, a.row_begin, a.col, a.val), 0};
 }
 
 template <class V> footprint jds_footprint(csr_view<V> a) {
@@ -70,17 +68,14 @@ template <class V> csr<V> to_csr(const jds<V>& a) {
   return out;
 }
 
-template void validate(const jds<float>&);
-template void validate(const jds<double>&);
-template footprint footprint_of(const jds<float>&);
-template footprint footprint_of(const jds<double>&);
-template footprint jds_footprint(csr_view<float>);
-template footprint jds_footprint(csr_view<double>);
-template array<index> rows_by_falling_length(csr_view<float>);
-template array<index> rows_by_falling_length(csr_view<double>);
-template jds<float> to_jds(csr_view<float>);
-template jds<double> to_jds(csr_view<double>);
-template csr<float> to_csr(const jds<float>&);
-template csr<double> to_csr(const jds<double>&);
+#define NONZERO_INSTANTIATE(V)                               \
+  template void validate(const jds<V>&);                     \
+  template footprint footprint_of(const jds<V>&);            \
+  template footprint jds_footprint(csr_view<V>);             \
+  template array<index> rows_by_falling_length(csr_view<V>); \
+  template jds<V> to_jds(csr_view<V>);                       \
+  template csr<V> to_csr(const jds<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

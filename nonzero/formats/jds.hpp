@@ -27,8 +27,5 @@ template <class V> csr<V> to_csr(const jds<V>& a);
 
 /// The rows of `a`, longest first; rows of equal length in the order of the matrix.
 template <class V> array<index> rows_by_falling_length(csr_view<V> a);
-template <class V> array<index> rows_by_falling_length(const csr<V>& a) {
-  return rows_by_falling_length(csr_view<V>(a));
-}
 
 }  // namespace nz

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nonzero/formats/from_entries_internal.hpp>
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/packed.hpp>
 #include <nonzero/formats/packed_slice_internal.hpp>
@@ -237,17 +237,14 @@ template <class V> footprint packed_footprint(csr_view<V> a) {
   return {bytes_for<V>(first_row.size() - 1, all), 0};
 }
 
-template packed<float> to_packed(csr_view<float>, std::span<const index>, const for_each_runner&);
-template packed<double> to_packed(csr_view<double>, std::span<const index>, const for_each_runner&);
-template packed<float> to_packed(csr_view<float>);
-template packed<double> to_packed(csr_view<double>);
-template csr<float> to_csr(const packed<float>&);
-template csr<double> to_csr(const packed<double>&);
-template void validate(const packed<float>&);
-template void validate(const packed<double>&);
-template footprint footprint_of(const packed<float>&);
-template footprint footprint_of(const packed<double>&);
-template footprint packed_footprint(csr_view<float>);
-template footprint packed_footprint(csr_view<double>);
+#define NONZERO_INSTANTIATE(V)                                                               \
+  template packed<V> to_packed(csr_view<V>, std::span<const index>, const for_each_runner&); \
+  template packed<V> to_packed(csr_view<V>);                                                 \
+  template csr<V> to_csr(const packed<V>&);                                                  \
+  template void validate(const packed<V>&);                                                  \
+  template footprint footprint_of(const packed<V>&);                                         \
+  template footprint packed_footprint(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

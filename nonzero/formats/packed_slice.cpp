@@ -2,7 +2,7 @@
 #include <cstring>
 #include <limits>
 
-#include <nonzero/formats/exact_internal.hpp>
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/packed_slice_internal.hpp>
 
 namespace nz {
@@ -249,11 +249,11 @@ void fill_slice(csr_view<V> a, index first, const packed_draft& draft, const pac
   }
 }
 
-template packed_draft draft_slice(csr_view<float>, index, index);
-template packed_draft draft_slice(csr_view<double>, index, index);
-template void fill_slice(csr_view<float>, index, const packed_draft&, const packed_sizes&, packed<float>&,
-                         std::size_t);
-template void fill_slice(csr_view<double>, index, const packed_draft&, const packed_sizes&, packed<double>&,
-                         std::size_t);
+#define NONZERO_INSTANTIATE(V)                                                                       \
+  template packed_draft draft_slice(csr_view<V>, index, index);                                      \
+  template void fill_slice(csr_view<V>, index, const packed_draft&, const packed_sizes&, packed<V>&, \
+                           std::size_t);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/formats/bsr.hpp>
-#include <nonzero/formats/exact_internal.hpp>
-#include <nonzero/formats/from_entries_internal.hpp>
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/full_blocks_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/sbsr.hpp>
@@ -234,9 +233,7 @@ template <class V> void validate(const sbsr<V>& a) {
 }
 
 template <class V> footprint footprint_of(const sbsr<V>& a) {
-  return {
-      a.block_begin.size() * sizeof(offset) + a.block_col.size() * sizeof(index) + a.val.size() * sizeof(V),
-      0};
+  return {bytes_of(a.block_begin, a.block_col, a.val), 0};
 }
 
 template <class V> footprint sbsr_footprint(csr_view<V> a) {
@@ -249,17 +246,14 @@ template <class V> footprint sbsr_footprint(csr_view<V> a) {
   return {counted.block_begin.size() * sizeof(offset) + blocks * (sizeof(index) + per_block), 0};
 }
 
-template index find_symmetric_block_size(csr_view<float>);
-template index find_symmetric_block_size(csr_view<double>);
-template sbsr<float> to_sbsr(csr_view<float>, const sbsr_options&);
-template sbsr<double> to_sbsr(csr_view<double>, const sbsr_options&);
-template csr<float> to_csr(const sbsr<float>&);
-template csr<double> to_csr(const sbsr<double>&);
-template void validate(const sbsr<float>&);
-template void validate(const sbsr<double>&);
-template footprint footprint_of(const sbsr<float>&);
-template footprint footprint_of(const sbsr<double>&);
-template footprint sbsr_footprint(csr_view<float>);
-template footprint sbsr_footprint(csr_view<double>);
+#define NONZERO_INSTANTIATE(V)                                \
+  template index find_symmetric_block_size(csr_view<V>);      \
+  template sbsr<V> to_sbsr(csr_view<V>, const sbsr_options&); \
+  template csr<V> to_csr(const sbsr<V>&);                     \
+  template void validate(const sbsr<V>&);                     \
+  template footprint footprint_of(const sbsr<V>&);            \
+  template footprint sbsr_footprint(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

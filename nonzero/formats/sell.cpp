@@ -118,8 +118,7 @@ template <class V> footprint footprint_of_places(const sell<V>& a, offset entrie
   const auto places = static_cast<std::uint64_t>(a.slice_begin.back());
   footprint out{saturating_bytes(places, place),
                 saturating_bytes(places - static_cast<std::uint64_t>(entries), place)};
-  const std::uint64_t others =
-      (a.window_begin.size() + a.row.size()) * sizeof(index) + a.slice_begin.size() * sizeof(offset);
+  const std::uint64_t others = bytes_of(a.window_begin, a.row, a.slice_begin);
   if (__builtin_add_overflow(out.bytes, others, &out.bytes)) out.bytes = static_cast<std::uint64_t>(-1);
   return out;
 }
@@ -257,17 +256,14 @@ template <class V> csr<V> to_csr(const sell<V>& a) {
   return out;
 }
 
-template void validate(const sell<float>&);
-template void validate(const sell<double>&);
-template footprint footprint_of(const sell<float>&);
-template footprint footprint_of(const sell<double>&);
-template footprint sell_footprint(csr_view<float>, sell_options);
-template footprint sell_footprint(csr_view<double>, sell_options);
-template sell<float> to_sell(csr_view<float>, sell_options, padding_budget);
-template sell<double> to_sell(csr_view<double>, sell_options, padding_budget);
-template sell<float> to_sell_by_steps(csr_view<float>, const sell_steps&, padding_budget);
-template sell<double> to_sell_by_steps(csr_view<double>, const sell_steps&, padding_budget);
-template csr<float> to_csr(const sell<float>&);
-template csr<double> to_csr(const sell<double>&);
+#define NONZERO_INSTANTIATE(V)                                                       \
+  template void validate(const sell<V>&);                                            \
+  template footprint footprint_of(const sell<V>&);                                   \
+  template footprint sell_footprint(csr_view<V>, sell_options);                      \
+  template sell<V> to_sell(csr_view<V>, sell_options, padding_budget);               \
+  template sell<V> to_sell_by_steps(csr_view<V>, const sell_steps&, padding_budget); \
+  template csr<V> to_csr(const sell<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -55,8 +55,5 @@ struct sell_steps {
   std::function<void(index windows, const std::function<void(index)>& task)> for_each_window;
 };
 template <class V> sell<V> to_sell_by_steps(csr_view<V> a, const sell_steps& steps, padding_budget budget);
-template <class V> sell<V> to_sell_by_steps(const csr<V>& a, const sell_steps& steps, padding_budget budget) {
-  return to_sell_by_steps(csr_view<V>(a), steps, budget);
-}
 
 }  // namespace nz

@@ -46,9 +46,7 @@ template <class V> void validate(const tjds<V>& a) {
 }
 
 template <class V> footprint footprint_of(const tjds<V>& a) {
-  return {(a.row.size() + a.col.size()) * sizeof(index) + a.diagonal_begin.size() * sizeof(offset) +
-              a.val.size() * sizeof(V),
-          0};
+  return {bytes_of(a.row, a.diagonal_begin, a.col, a.val), 0};
 }
 
 template <class V> footprint tjds_footprint(csr_view<V> a) {
@@ -96,15 +94,13 @@ template <class V> csr<V> to_csr(const tjds<V>& a) {
   return out;
 }
 
-template void validate(const tjds<float>&);
-template void validate(const tjds<double>&);
-template footprint footprint_of(const tjds<float>&);
-template footprint footprint_of(const tjds<double>&);
-template footprint tjds_footprint(csr_view<float>);
-template footprint tjds_footprint(csr_view<double>);
-template tjds<float> to_tjds(csr_view<float>);
-template tjds<double> to_tjds(csr_view<double>);
-template csr<float> to_csr(const tjds<float>&);
-template csr<double> to_csr(const tjds<double>&);
+#define NONZERO_INSTANTIATE(V)                     \
+  template void validate(const tjds<V>&);          \
+  template footprint footprint_of(const tjds<V>&); \
+  template footprint tjds_footprint(csr_view<V>);  \
+  template tjds<V> to_tjds(csr_view<V>);           \
+  template csr<V> to_csr(const tjds<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

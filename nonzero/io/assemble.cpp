@@ -220,7 +220,8 @@ template <class V> typename assembler<V>::result assembler<V>::finish(int thread
   return out;
 }
 
-template class assembler<float>;
-template class assembler<double>;
+#define NONZERO_INSTANTIATE(V) template class assembler<V>;
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

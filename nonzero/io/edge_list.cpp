@@ -203,9 +203,10 @@ bool is_edge_list(const std::filesystem::path& path) {
   return !has_banner({first, reader.read(first)});
 }
 
-template edge_list<float> parse_edge_list(std::string_view, std::string_view);
-template edge_list<double> parse_edge_list(std::string_view, std::string_view);
-template edge_list<float> read_edge_list(const std::filesystem::path&);
-template edge_list<double> read_edge_list(const std::filesystem::path&);
+#define NONZERO_INSTANTIATE(V)                                               \
+  template edge_list<V> parse_edge_list(std::string_view, std::string_view); \
+  template edge_list<V> read_edge_list(const std::filesystem::path&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

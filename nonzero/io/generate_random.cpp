@@ -152,15 +152,13 @@ template <class V> csr<V> rmat(int scale, index per_vertex, std::uint64_t seed) 
   return std::move(assembly.finish(0).matrix);
 }
 
-template csr<float> uniform(index, index, index, std::uint64_t);
-template csr<double> uniform(index, index, index, std::uint64_t);
-template csr<float> dense_rows(index, index, index, std::uint64_t);
-template csr<double> dense_rows(index, index, index, std::uint64_t);
-template csr<float> empty_rows(index, index, index, std::uint64_t);
-template csr<double> empty_rows(index, index, index, std::uint64_t);
-template csr<float> row_lengths(index, std::span<const index>, std::uint64_t);
-template csr<double> row_lengths(index, std::span<const index>, std::uint64_t);
-template csr<float> rmat(int, index, std::uint64_t);
-template csr<double> rmat(int, index, std::uint64_t);
+#define NONZERO_INSTANTIATE(V)                                               \
+  template csr<V> uniform(index, index, index, std::uint64_t);               \
+  template csr<V> dense_rows(index, index, index, std::uint64_t);            \
+  template csr<V> empty_rows(index, index, index, std::uint64_t);            \
+  template csr<V> row_lengths(index, std::span<const index>, std::uint64_t); \
+  template csr<V> rmat(int, index, std::uint64_t);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::generate

@@ -182,9 +182,10 @@ std::optional<csr<V>> parse_in_order(std::string_view text, const header& h, con
   return a;
 }
 
-template block_counts parse_entries(cursor, const header&, entry_arrays<float>, const char*&);
-template block_counts parse_entries(cursor, const header&, entry_arrays<double>, const char*&);
-template std::optional<csr<float>> parse_in_order(std::string_view, const header&, const read_options&);
-template std::optional<csr<double>> parse_in_order(std::string_view, const header&, const read_options&);
+#define NONZERO_INSTANTIATE(V)                                                               \
+  template block_counts parse_entries(cursor, const header&, entry_arrays<V>, const char*&); \
+  template std::optional<csr<V>> parse_in_order(std::string_view, const header&, const read_options&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::matrix_market

@@ -97,15 +97,13 @@ std::string_view to_string(matrix_market_info::symmetries symmetry) {
   return names[static_cast<int>(symmetry)];
 }
 
-template csr<float> parse_matrix_market(std::string_view, std::string_view, const read_options&,
-                                        matrix_market_info*);
-template csr<double> parse_matrix_market(std::string_view, std::string_view, const read_options&,
-                                         matrix_market_info*);
-template csr<float> read_matrix_market(const std::filesystem::path&, const read_options&,
-                                       matrix_market_info*);
-template csr<double> read_matrix_market(const std::filesystem::path&, const read_options&,
-                                        matrix_market_info*);
-template std::vector<float> read_vector(const std::filesystem::path&);
-template std::vector<double> read_vector(const std::filesystem::path&);
+#define NONZERO_INSTANTIATE(V)                                                                 \
+  template csr<V> parse_matrix_market(std::string_view, std::string_view, const read_options&, \
+                                      matrix_market_info*);                                    \
+  template csr<V> read_matrix_market(const std::filesystem::path&, const read_options&,        \
+                                     matrix_market_info*);                                     \
+  template std::vector<V> read_vector(const std::filesystem::path&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -106,7 +106,9 @@ csr<V> read_archive(const std::filesystem::path& path, const read_options& optio
   return std::move(*only);
 }
 
-template csr<float> read_archive(const std::filesystem::path&, const read_options&, matrix_market_info*);
-template csr<double> read_archive(const std::filesystem::path&, const read_options&, matrix_market_info*);
+#define NONZERO_INSTANTIATE(V) \
+  template csr<V> read_archive(const std::filesystem::path&, const read_options&, matrix_market_info*);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::matrix_market

@@ -213,7 +213,8 @@ header parse_header(cursor& c, offset& lines) {
   return h;
 }
 
-template float parse_unusual_value(cursor&, bool);
-template double parse_unusual_value(cursor&, bool);
+#define NONZERO_INSTANTIATE(V) template V parse_unusual_value(cursor&, bool);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::matrix_market

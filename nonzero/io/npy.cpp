@@ -180,13 +180,12 @@ std::string read_text(archive_reader& in) {
   return text;
 }
 
-template array<index> read_array(archive_reader&, const archive_reader::entry&, std::uint64_t,
-                                 const std::function<void(double)>&);
-template array<offset> read_array(archive_reader&, const archive_reader::entry&, std::uint64_t,
-                                  const std::function<void(double)>&);
-template array<float> read_array(archive_reader&, const archive_reader::entry&, std::uint64_t,
-                                 const std::function<void(double)>&);
-template array<double> read_array(archive_reader&, const archive_reader::entry&, std::uint64_t,
-                                  const std::function<void(double)>&);
+#define NONZERO_INSTANTIATE(T)                                                               \
+  template array<T> read_array(archive_reader&, const archive_reader::entry&, std::uint64_t, \
+                               const std::function<void(double)>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+NONZERO_INSTANTIATE(index)
+NONZERO_INSTANTIATE(offset)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::npy

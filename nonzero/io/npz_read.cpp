@@ -207,7 +207,9 @@ csr<V> read_npz(const std::filesystem::path& path, const read_options& options, 
   return a;
 }
 
-template csr<float> read_npz(const std::filesystem::path&, const read_options&, offset*);
-template csr<double> read_npz(const std::filesystem::path&, const read_options&, offset*);
+#define NONZERO_INSTANTIATE(V) \
+  template csr<V> read_npz(const std::filesystem::path&, const read_options&, offset*);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

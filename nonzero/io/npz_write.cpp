@@ -139,7 +139,9 @@ void write_npz(const std::filesystem::path& path, csr_view<V> a, const npz_optio
   file.commit();
 }
 
-template void write_npz(const std::filesystem::path&, csr_view<float>, const npz_options&);
-template void write_npz(const std::filesystem::path&, csr_view<double>, const npz_options&);
+#define NONZERO_INSTANTIATE(V) \
+  template void write_npz(const std::filesystem::path&, csr_view<V>, const npz_options&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -1,5 +1,4 @@
 #include <nonzero/core/epilogue.hpp>
-#include <nonzero/core/shapes.hpp>
 #include <nonzero/reference/multiply.hpp>
 
 namespace nz::reference {
@@ -144,32 +143,21 @@ template <class V> void multiply(V alpha, const bsr<V>& a, std::span<const V> x,
   }
 }
 
-template void multiply(float, csr_view<float>, std::span<const float>, float, std::span<float>);
-template void multiply(double, csr_view<double>, std::span<const double>, double, std::span<double>);
-template void multiply(float, const coo<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const coo<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const ell<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const ell<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const hyb<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const hyb<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const jds<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const jds<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const tjds<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const tjds<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const packed<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const packed<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const binned<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const binned<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const warp_packed<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const warp_packed<double>&, std::span<const double>, double,
-                       std::span<double>);
-template void multiply(float, const hubs<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const hubs<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const sbsr<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const sbsr<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const sell<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const sell<double>&, std::span<const double>, double, std::span<double>);
-template void multiply(float, const bsr<float>&, std::span<const float>, float, std::span<float>);
-template void multiply(double, const bsr<double>&, std::span<const double>, double, std::span<double>);
+#define NONZERO_INSTANTIATE(V)                                                           \
+  template void multiply(V, csr_view<V>, std::span<const V>, V, std::span<V>);           \
+  template void multiply(V, const coo<V>&, std::span<const V>, V, std::span<V>);         \
+  template void multiply(V, const ell<V>&, std::span<const V>, V, std::span<V>);         \
+  template void multiply(V, const hyb<V>&, std::span<const V>, V, std::span<V>);         \
+  template void multiply(V, const jds<V>&, std::span<const V>, V, std::span<V>);         \
+  template void multiply(V, const tjds<V>&, std::span<const V>, V, std::span<V>);        \
+  template void multiply(V, const packed<V>&, std::span<const V>, V, std::span<V>);      \
+  template void multiply(V, const binned<V>&, std::span<const V>, V, std::span<V>);      \
+  template void multiply(V, const warp_packed<V>&, std::span<const V>, V, std::span<V>); \
+  template void multiply(V, const hubs<V>&, std::span<const V>, V, std::span<V>);        \
+  template void multiply(V, const sbsr<V>&, std::span<const V>, V, std::span<V>);        \
+  template void multiply(V, const sell<V>&, std::span<const V>, V, std::span<V>);        \
+  template void multiply(V, const bsr<V>&, std::span<const V>, V, std::span<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::reference

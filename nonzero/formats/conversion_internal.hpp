@@ -1,11 +1,28 @@
 #pragma once
 
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
 #include <nonzero/formats/csr.hpp>
 
+// What several conversions need.
 namespace nz {
 
-/// The matrix of a format whose entries do not come row by row: those of a row in the order in which
-/// for_each_entry has them.
+template <class V> using bits_of = std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>;
+
+/// Lossless means that the bits come back, those of NaN and -0 included.
+template <class V> bool have_same_bits(V a, V b) {
+  return std::bit_cast<bits_of<V>>(a) == std::bit_cast<bits_of<V>>(b);
+}
+
+/// Whether single precision holds the value.
+template <class V> bool is_exactly_single(V value) {
+  return have_same_bits(static_cast<V>(static_cast<float>(value)), value);
+}
+
+/// CSR of a format whose entries are not stored row by row. The entries of a row are in the order of
+/// for_each_entry.
 template <class V, class Format> csr<V> csr_from_entries(const Format& a) {
   csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
   for_each_entry(a, [&](index row, index, V) { ++out.row_begin[row + 1]; });

@@ -77,10 +77,10 @@ void add_scaled(const std::uint16_t* col, const std::uint16_t* row, S val, offse
       col, row, [val](offset) { return static_cast<V>(val); }, entries, x, sums, ahead);
 }
 
-template <class S, class V> using entry = typename compiled_functions<one_pass_functions<S, V>>::entry;
-const entry<float, float> floats(HWY_TARGET, {add_products, add_scaled});
-const entry<float, double> mixed(HWY_TARGET, {add_products, add_scaled});
-const entry<double, double> doubles(HWY_TARGET, {add_products, add_scaled});
+#define NONZERO_ADD(A, V) \
+  compiled_functions<one_pass_functions<A, V>>::add(HWY_TARGET, {add_products, add_scaled})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE

@@ -70,10 +70,10 @@ void add(const std::uint16_t* HWY_RESTRICT row, const V* HWY_RESTRICT product, o
   for (; k < entries; ++k) sums[row[k]] += product[k];
 }
 
-template <class S, class V> using entry = typename compiled_functions<binned_functions<S, V>>::entry;
-const entry<float, float> floats(HWY_TARGET, {multiply, scale, add});
-const entry<float, double> mixed(HWY_TARGET, {multiply, scale, add});
-const entry<double, double> doubles(HWY_TARGET, {multiply, scale, add});
+#define NONZERO_ADD(A, V) \
+  compiled_functions<binned_functions<A, V>>::add(HWY_TARGET, {multiply, scale, add})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE

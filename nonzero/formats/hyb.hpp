@@ -5,8 +5,8 @@
 
 namespace nz {
 
-/// Hybrid: the first entries of each row, up to a chosen width, in ELL; the rest in COO. A long row then
-/// costs its own entries, not padding in all the others.
+/// Hybrid: the first entries of each row, up to a chosen width, in ELL; the rest in COO. A long row then adds
+/// no padding to the others.
 template <class V> struct hyb {
   ell<V> regular;  // every row's first regular.width entries
   coo<V> rest;     // same rows and cols; entries only of rows that fill their width in `regular`

@@ -5,7 +5,7 @@
 namespace nz {
 
 /// Jagged diagonal storage: CSR with the rows sorted by length, longest first, so that neighbouring threads
-/// have about equal work. Place p holds row row[p]; it owns the entries [row_begin[p], row_begin[p+1]).
+/// have about equal work. Place p has row row[p]; it owns the entries [row_begin[p], row_begin[p+1]).
 template <class V> struct jds {
   index rows = 0, cols = 0;    // >= 0
   array<index> row;            // rows long; a permutation; equal lengths keep the order of the matrix

@@ -6,7 +6,7 @@ namespace nz {
 
 /// Transposed JDS: the rows sorted as in JDS, then stored by jagged diagonals: first the first entry of every
 /// row, then every second entry, and so on. Neighbouring rows' k-th entries are neighbours in memory, as in
-/// ELL, without its padding. Entry k of place p (which holds row row[p]) is at diagonal_begin[k] + p.
+/// ELL, without its padding. Entry k of place p (row row[p]) is at diagonal_begin[k] + p.
 template <class V> struct tjds {
   index rows = 0, cols = 0;         // >= 0
   array<index> row;                 // rows long; a permutation; equal lengths keep the order of the matrix

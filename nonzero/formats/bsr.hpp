@@ -86,4 +86,16 @@ template <class V> bsr<V> to_bsr(const csr<V>& a, const bsr_options& options = {
 std::optional<bsr<float>> to_bsr_of_floats(csr_view<double> a, const bsr_options& options = {});
 template <class V> csr<V> to_csr(const bsr<V>& a);
 
+/// body(row, column, value) for every entry; those of a row: first in blocks, then in `rest`.
+template <class V, class Body> void for_each_entry(const bsr<V>& a, Body body) {
+  const index size = a.block_size;
+  for (index i = 0; i < a.rows; ++i) {
+    for (offset k = a.block_begin[i / size]; k < a.block_begin[i / size + 1]; ++k)
+      for (index c = 0; c < size; ++c)
+        body(i, a.block_col[k] * size + c, a.val[(k * size + c) * size + i % size]);
+    for (offset k = a.rest.row_begin[i]; k < a.rest.row_begin[i + 1]; ++k)
+      body(i, a.rest.col[k], a.rest.val[k]);
+  }
+}
+
 }  // namespace nz

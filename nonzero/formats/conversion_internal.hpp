@@ -21,12 +21,12 @@ template <class V> bool is_exactly_single(V value) {
   return have_same_bits(static_cast<V>(static_cast<float>(value)), value);
 }
 
-/// CSR of a format whose entries are not stored row by row. The entries of a row are in the order of
-/// for_each_entry.
+/// CSR of a format that has for_each_entry. The entries of a row are in the order in which they are visited.
 template <class V, class Format> csr<V> csr_from_entries(const Format& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
+  const auto [rows, cols] = shape_of(a);
+  csr<V> out{rows, cols, array<offset>(static_cast<std::size_t>(rows) + 1, 0), {}, {}};
   for_each_entry(a, [&](index row, index, V) { ++out.row_begin[row + 1]; });
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
+  for (index i = 0; i < out.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
   out.col.resize(static_cast<std::size_t>(out.nnz()));
   out.val.resize(static_cast<std::size_t>(out.nnz()));
   array<offset> next(out.row_begin.begin(), out.row_begin.end() - 1);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
@@ -28,12 +29,7 @@ template <class V> coo<V> to_coo(csr_view<V> a) {
   return out;
 }
 
-template <class V> csr<V> to_csr(const coo<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), a.col, a.val};
-  for (const index i : a.row) ++out.row_begin[i + 1];
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  return out;
-}
+template <class V> csr<V> to_csr(const coo<V>& a) { return csr_from_entries<V>(a); }
 
 #define NONZERO_INSTANTIATE(V)                    \
   template void validate(const coo<V>&);          \

@@ -85,6 +85,17 @@ template <class V> struct widened_csr {
   widened_csr& operator=(const widened_csr&) = delete;
 };
 
+struct matrix_shape {
+  index rows, cols;
+};
+/// The size of a matrix in any format.
+template <class Format> matrix_shape shape_of(const Format& a) {
+  if constexpr (requires { a.rows(); })
+    return {a.rows(), a.cols()};
+  else
+    return {a.rows, a.cols};
+}
+
 /// The arrays of a view, copied.
 template <class V> csr<V> copy_of(csr_view<V> a);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
@@ -62,20 +63,7 @@ template <class V> ell<V> to_ell(csr_view<V> a, padding_budget budget) {
   return to_ell_of_width(a, longest_row(a));
 }
 
-template <class V> csr<V> to_csr(const ell<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
-  for (offset at = 0; at < a.width * a.rows; ++at)
-    if (a.col[at] != padding_column) ++out.row_begin[at % a.rows + 1];
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  out.col.resize(out.nnz());
-  out.val.resize(out.nnz());
-  for (index i = 0; i < a.rows; ++i)
-    for (offset k = 0; k < out.row_length(i); ++k) {
-      out.col[out.row_begin[i] + k] = a.col[k * a.rows + i];
-      out.val[out.row_begin[i] + k] = a.val[k * a.rows + i];
-    }
-  return out;
-}
+template <class V> csr<V> to_csr(const ell<V>& a) { return csr_from_entries<V>(a); }
 
 #define NONZERO_INSTANTIATE(V)                                    \
   template void validate(const ell<V>&);                          \

@@ -35,4 +35,10 @@ template <class V> hyb<V> to_hyb(const csr<V>& a, offset width = -1, padding_bud
 }
 template <class V> csr<V> to_csr(const hyb<V>& a);
 
+/// body(row, column, value) for every entry; those of a row in its own order.
+template <class V, class Body> void for_each_entry(const hyb<V>& a, Body body) {
+  for_each_entry(a.regular, body);
+  for_each_entry(a.rest, body);
+}
+
 }  // namespace nz

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/jds.hpp>
 
@@ -55,18 +56,7 @@ template <class V> jds<V> to_jds(csr_view<V> a) {
   return out;
 }
 
-template <class V> csr<V> to_csr(const jds<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(a.row_begin.size(), 0), array<index>(a.col.size()),
-             array<V>(a.val.size())};
-  for (index p = 0; p < a.rows; ++p) out.row_begin[a.row[p] + 1] = a.row_begin[p + 1] - a.row_begin[p];
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  for (index p = 0; p < a.rows; ++p) {
-    const offset begin = a.row_begin[p], end = a.row_begin[p + 1], to = out.row_begin[a.row[p]];
-    std::copy(a.col.begin() + begin, a.col.begin() + end, out.col.begin() + to);
-    std::copy(a.val.begin() + begin, a.val.begin() + end, out.val.begin() + to);
-  }
-  return out;
-}
+template <class V> csr<V> to_csr(const jds<V>& a) { return csr_from_entries<V>(a); }
 
 #define NONZERO_INSTANTIATE(V)                               \
   template void validate(const jds<V>&);                     \

@@ -28,4 +28,10 @@ template <class V> csr<V> to_csr(const jds<V>& a);
 /// The rows of `a`, longest first; rows of equal length in the order of the matrix.
 template <class V> array<index> rows_by_falling_length(csr_view<V> a);
 
+/// body(row, column, value) for every entry; those of a row in its own order.
+template <class V, class Body> void for_each_entry(const jds<V>& a, Body body) {
+  for (index p = 0; p < a.rows; ++p)
+    for (offset k = a.row_begin[p]; k < a.row_begin[p + 1]; ++k) body(a.row[p], a.col[k], a.val[k]);
+}
+
 }  // namespace nz

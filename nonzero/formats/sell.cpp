@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/sell.hpp>
 
@@ -236,25 +237,7 @@ template <class V> sell<V> to_sell(csr_view<V> a, sell_options options, padding_
   return to_sell_by_steps(a, serial_steps(a.rows, options), budget);
 }
 
-template <class V> csr<V> to_csr(const sell<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
-  for_each_slice(a, [&](offset s, index first, index places) {
-    for (index r = 0; r < places; ++r) out.row_begin[a.row[first + r] + 1] = length_of_place(a, s, r);
-  });
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  out.col.resize(out.nnz());
-  out.val.resize(out.nnz());
-  for_each_slice(a, [&](offset s, index first, index places) {
-    for (index r = 0; r < places; ++r) {
-      const offset begin = out.row_begin[a.row[first + r]], length = out.row_length(a.row[first + r]);
-      for (offset k = 0; k < length; ++k) {
-        out.col[begin + k] = a.col[a.slice_begin[s] + k * a.height + r];
-        out.val[begin + k] = a.val[a.slice_begin[s] + k * a.height + r];
-      }
-    }
-  });
-  return out;
-}
+template <class V> csr<V> to_csr(const sell<V>& a) { return csr_from_entries<V>(a); }
 
 #define NONZERO_INSTANTIATE(V)                                                       \
   template void validate(const sell<V>&);                                            \

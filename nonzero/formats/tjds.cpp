@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/jds.hpp>
 #include <nonzero/formats/tjds.hpp>
@@ -79,20 +80,7 @@ template <class V> tjds<V> to_tjds(csr_view<V> a) {
   return out;
 }
 
-template <class V> csr<V> to_csr(const tjds<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0),
-             array<index>(a.col.size()), array<V>(a.val.size())};
-  for (index p = 0; p < a.rows; ++p) out.row_begin[a.row[p] + 1] = length_of_place(a, p);
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  for (index p = 0; p < a.rows; ++p) {
-    const index i = a.row[p];
-    for (offset k = 0; k < out.row_length(i); ++k) {
-      out.col[out.row_begin[i] + k] = a.col[a.diagonal_begin[k] + p];
-      out.val[out.row_begin[i] + k] = a.val[a.diagonal_begin[k] + p];
-    }
-  }
-  return out;
-}
+template <class V> csr<V> to_csr(const tjds<V>& a) { return csr_from_entries<V>(a); }
 
 #define NONZERO_INSTANTIATE(V)                     \
   template void validate(const tjds<V>&);          \

@@ -28,4 +28,11 @@ template <class V> tjds<V> to_tjds(csr_view<V> a);
 template <class V> tjds<V> to_tjds(const csr<V>& a) { return to_tjds(csr_view<V>(a)); }
 template <class V> csr<V> to_csr(const tjds<V>& a);
 
+/// body(row, column, value) for every entry; those of a row in its own order.
+template <class V, class Body> void for_each_entry(const tjds<V>& a, Body body) {
+  for (offset k = 0; k < a.width(); ++k)
+    for (offset at = a.diagonal_begin[k]; at < a.diagonal_begin[k + 1]; ++at)
+      body(a.row[at - a.diagonal_begin[k]], a.col[at], a.val[at]);
+}
+
 }  // namespace nz

@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <nonzero/io/counter_hash_internal.hpp>
-#include <nonzero/io/fill_rows_internal.hpp>
 #include <nonzero/io/generate.hpp>
+#include <nonzero/io/generate_internal.hpp>
 
 // Matrices whose entries lie where a grid or a band says.
 namespace nz::generate {

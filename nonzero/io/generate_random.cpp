@@ -7,9 +7,8 @@
 #include <fmt/format.h>
 
 #include <nonzero/io/assemble.hpp>
-#include <nonzero/io/counter_hash_internal.hpp>
-#include <nonzero/io/fill_rows_internal.hpp>
 #include <nonzero/io/generate.hpp>
+#include <nonzero/io/generate_internal.hpp>
 
 // Matrices whose entries lie where a hash says.
 namespace nz::generate {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/threads.hpp>
-#include <nonzero/io/matrix_market_block_internal.hpp>
+#include <nonzero/io/matrix_market_body_internal.hpp>
 
 namespace nz::matrix_market {
 namespace {

@@ -1,6 +1,6 @@
-// The walk that ELL, SELL and transposed JDS share: the k-th entries of eight neighbouring rows lie next to
-// each other, so that eight sums grow at once. Compiled once for each instruction set, in the source that
-// includes it after Highway; hence this guard instead of a pragma.
+// The loop that ELL, SELL and transposed JDS share: the k-th entries of eight neighbouring rows are adjacent,
+// so that eight sums are computed at once. Compiled once for each instruction set; hence this guard instead
+// of a pragma.
 #if defined(NONZERO_CPU_COLUMNS_INTERNAL) == defined(HWY_TARGET_TOGGLE)
 #  ifdef NONZERO_CPU_COLUMNS_INTERNAL
 #    undef NONZERO_CPU_COLUMNS_INTERNAL
@@ -21,7 +21,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int block_rows = 8;
-/// The others would gather through memory, which is slower than eight loads.
+/// Other targets would gather through memory, which is slower than eight loads.
 constexpr bool has_gather = (HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_SVE)) != 0;
 
 /// The places of the first of eight rows: entry k is at begin + k * stride.
@@ -30,7 +30,7 @@ struct strided_places {
   HWY_INLINE offset operator()(offset k) const { return begin + k * stride; }
 };
 
-/// Numbers at p as lanes of To: widened where they are narrower.
+/// Numbers at p, converted to the lanes of D.
 template <class D, class T> HWY_INLINE hn::Vec<D> load_as(D to, const T* p) {
   if constexpr (sizeof(T) == sizeof(hn::TFromD<D>))
     return hn::LoadU(to, p);
@@ -38,7 +38,7 @@ template <class D, class T> HWY_INLINE hn::Vec<D> load_as(D to, const T* p) {
     return hn::PromoteTo(to, hn::LoadU(hn::Rebind<T, D>(), p));
 }
 
-/// Adds the first `columns` entries of each of eight rows, which have them all, to the row's sum.
+/// Adds the first `columns` entries of each of eight rows to the row's sum; no row is shorter.
 template <class A, class V, class Places>
 HWY_INLINE void add_columns(offset columns, Places at, const index* col, const A* val, const V* x, V* sums) {
   if constexpr (has_gather) {
@@ -63,7 +63,7 @@ HWY_INLINE void add_columns(offset columns, Places at, const index* col, const A
   }
 }
 
-/// The sum over the entries of one row from k on, which padding or the width ends.
+/// The sum over the entries of one row from k on, up to padding or the width.
 template <class A, class V, class Places>
 HWY_INLINE V sum_row(offset k, offset width, Places at, const index* col, const A* val, const V* x) {
   V sum = 0;

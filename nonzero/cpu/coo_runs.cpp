@@ -1,8 +1,8 @@
-// The entries of a row follow each other: each run of them is summed in a register and added to its row's sum
-// once. Chunks begin where rows do, so nothing is shared between threads.
+// The entries of a row are consecutive: each run is summed in a register and added to its row's sum once.
+// Chunks begin at rows, so threads share nothing.
 // Good: matrices of mostly empty rows, which cost nothing here.  Bad: short rows (each run ends in a branch
-// that is hard to predict_whole); everything else that csr_balanced does with less to read.
-// Traffic: 16 bytes per entry in double, plus the gather of x.
+// that is hard to predict); all other matrices, for which csr_balanced reads less. Traffic: 16 bytes per
+// entry in double, plus the gather of x.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE

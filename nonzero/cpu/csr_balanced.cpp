@@ -1,8 +1,7 @@
-// Each thread has about as many entries as the others; rows of up to 16 entries are summed by a loop without
-// branches for their length, as long as rows of that length follow each other, longer ones by several sums at
-// once.
-// Good: any matrix, at no conversion.  Bad: short rows whose lengths change all the time (mispredicted
-// branches). Traffic: 12 bytes per entry and 8 per row in double, plus the gather of x.
+// Each thread has about the same number of entries. Rows of up to 16 entries are summed by an unrolled loop
+// for their length, as long as rows of that length follow each other; longer rows by eight partial sums.
+// Good: any matrix; needs no conversion.  Bad: short rows of changing length (mispredicted branches).
+// Traffic: 12 bytes per entry and 8 per row in double, plus the gather of x.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -34,7 +33,7 @@ HWY_INLINE index sum_equal_rows(const offset* row_begin, const index* col, const
   return i;
 }
 
-/// Eight sums at once, so that no addition waits for the one before.
+/// Eight partial sums, so that additions do not wait.
 template <class A, class V> V find_sum(const index* col, const A* val, offset entries, const V* x) {
   constexpr int width = 8;
   V sums[width] = {};
@@ -113,7 +112,7 @@ template <class A, class V> class csr_balanced final : public chunked_matrix<V> 
   }
 
   csr_functions<A, V> functions_;
-  std::unique_ptr<const csr<A>> copy_;  // none where the matrix is borrowed
+  std::unique_ptr<const csr<A>> copy_;  // null if the matrix is borrowed
   csr_view<A> a_;
 };
 

@@ -1,8 +1,6 @@
-// Eight rows at a time, column by column, with a sum for each in registers; where one of them ends early, the
-// rest row by row.
-// Good: rows of equal length, which need no other loop than this.  Bad: few long rows among short ones: the
-// matrix is mostly padding, which is not read but takes its memory.
-// Traffic: 12 bytes per entry in double and next to no padding, plus the gather of x.
+// Eight rows at a time, column by column, with their sums in registers; if one of them ends early, the rest
+// row by row. Good: rows of equal length.  Bad: few long rows among short ones: mostly padding, which is not
+// read but takes memory. Traffic: 12 bytes per entry in double, almost no padding, plus the gather of x.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -19,14 +17,14 @@ HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
-/// Columns that are walked before the next rows are: more would be more streams of memory than the processor
-/// foresees, fewer would load and store the sums more often.
+/// Columns of a panel: with more, the hardware prefetcher has too many streams; with fewer, sums are loaded
+/// and stored more often.
 constexpr offset panel_columns = 16;
 
-/// How many columns have no padding in any of eight rows. Padding is at the rows' ends only.
+/// The number of columns without padding in any of eight rows. Padding is at the ends of rows only.
 HWY_INLINE offset full_columns(offset width, strided_places at, const index* col) {
   offset low = 0, high = width;
-  for (offset k = width - 1; low < high; k = low + (high - low) / 2) {  // most often all of them are
+  for (offset k = width - 1; low < high; k = low + (high - low) / 2) {  // usually all of them
     index any = 0;
     for (int r = 0; r < block_rows; ++r) any |= col[at(k) + r];
     if (any >= 0)

@@ -1,7 +1,7 @@
-// ell_blocks over the first entries of a chunk's rows, then coo_runs over what is left of them, while the
-// sums are in the nearest cache. Good: rows of about equal length with a few far longer.  Bad: rows of all
-// lengths (padding in the one part, 16 bytes per entry in the other). Traffic: ell's for the regular part and
-// 16 bytes per entry in double for the rest.
+// ell_blocks over the first entries of a chunk's rows, then coo_runs over the rest while the sums are in L1.
+// Good: rows of about equal length, and a few much longer.  Bad: rows of many lengths (padding in ELL, 16
+// bytes per entry in COO). Traffic: that of ell for the regular entries, 16 bytes per entry in double for the
+// rest.
 #include <algorithm>
 
 #include <nonzero/cpu/chunked_matrix.hpp>

@@ -1,5 +1,5 @@
-// How wide the registers of an instruction set are, for kernels that use the compiler's own vectors. Compiled
-// once for each, in the source that includes it after Highway; hence this guard instead of a pragma.
+// The width of vector registers, for kernels that use the compiler's own vectors. Compiled once for each
+// instruction set; hence this guard instead of a pragma.
 #if defined(NONZERO_CPU_REGISTERS_INTERNAL) == defined(HWY_TARGET_TOGGLE)
 #  ifdef NONZERO_CPU_REGISTERS_INTERNAL
 #    undef NONZERO_CPU_REGISTERS_INTERNAL

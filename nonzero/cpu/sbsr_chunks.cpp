@@ -1,12 +1,12 @@
-// Each thread has chunks of block rows of about the same cost. A block left of the diagonal is read once
-// and multiplied twice: as it is for its own rows, whose sums stay in registers, and transposed for the rows
-// that its columns stand for, whose sums are in slots of the chunk. Slots of rows above the chunk are its
-// spill; once all chunks are done, each row has the spills of those below added in order. Rows of a block
-// are multiplied by a vector of x: nothing is broadcast or summed across lanes before the end of a row.
-// Good: symmetric matrices of small full blocks, numbered so that a block's column is near its row.
-// Bad: columns from all over: the spills would be as large as the matrix, so they are refused.
-// Traffic: 4.4 bytes per entry of 3 x 3 blocks in double, 2.3 where all values are exact in single, plus x;
-// the slots, some 0.3 bytes per entry, are written and read.
+// Each thread has chunks of block rows of about the same cost. A block left of the diagonal is read once and
+// multiplied twice: as it is, for its own rows, whose sums stay in registers; and transposed, for the rows of
+// its columns, whose sums are in slots of the chunk. Slots of rows above the chunk are its spill. After all
+// chunks, each row adds the spills of the chunks below, in order. Rows of a block are multiplied by a vector
+// of x: nothing is broadcast, and lanes are added only at the end of a row. Good: symmetric matrices of small
+// full blocks, numbered so that a block's column is near its row. Bad: columns from everywhere: the spills
+// would be as large as the matrix, so they are refused. Traffic: 4.4 bytes per entry of 3 x 3 blocks in
+// double, 2.3 if all values are exact in single, plus x; the slots, about 0.3 bytes per entry, are written
+// and read.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -25,8 +25,7 @@
 #  define NONZERO_CPU_SBSR_CHUNKS
 namespace nz::cpu {
 
-/// Block rows [first, last) of a matrix. A: what values are held in, V: what they are multiplied and added
-/// in.
+/// Block rows [first, last) of a matrix. A: the type of stored values, V: of x and the sums.
 template <class A, class V> struct sbsr_part {
   const offset* block_begin;
   const index* block_col;
@@ -35,12 +34,12 @@ template <class A, class V> struct sbsr_part {
 };
 
 template <class A, class V> struct sbsr_functions {
-  /// How a block's values are to lie, and how many slots there are for the sums of a block row.
+  /// The order of a block's values, and the number of slots for the sums of a block row.
   index (*panel_cols)(index block_size);
   index (*slots)(index block_size);
   /// Adds to the slots of other block rows and sets those of its own; `slots` is that of block row 0.
   void (*multiply)(index block_size, const sbsr_part<A, V>& part, const V* x, V* slots);
-  /// The sums that the slots of some block rows stand for.
+  /// The sums of some block rows, from their slots.
   void (*find_sums)(index block_size, const V* slots, index block_rows, V* sums);
 };
 
@@ -78,7 +77,7 @@ void multiply_part(const sbsr_part<A, V>& part, const V* HWY_RESTRICT x, V* HWY_
     }
     ++k;
     if (row::past_end > 0 && i + 1 == part.block_rows) {
-      // The last block and the last x have nothing behind them that could be read in vain.
+      // Nothing may be read past the last block and the last x.
       A last_block[Size * Size + row::past_end] = {};
       V last_x[Size + row::past_end] = {};
       __builtin_memcpy(last_block, block, Size * Size * sizeof(A));
@@ -179,7 +178,7 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
     return total;
   }
 
-  /// for_chunk(chunk, first block row, block rows, slots) on several threads at once.
+  /// for_chunk(chunk, first block row, block rows, slots) in parallel.
   template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const {
 #  pragma omp parallel if (cut_.count() > 1)
     {
@@ -209,7 +208,7 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
                         x, slots);
   }
 
-  /// What the chunks below found for the rows of chunk s, in their order.
+  /// Adds the spills of the chunks below to the rows of chunk s, in order.
   void add_spills(index s) const {
     V* own = slots_of(s);
     for (index below = s + 1; below < cut_.count(); ++below) {
@@ -245,7 +244,7 @@ kernel_row sbsr_chunks_row() {
     if constexpr (sizeof(A) == sizeof(double))
       if (auto narrow = to_sbsr_of_floats(a, how))
         return std::make_unique<sbsr_chunks<float, V>>(std::move(*narrow), std::move(cut), options.simd);
-    sbsr<A> converted = to_sbsr(a, how);  // while `cut` is still whole
+    sbsr<A> converted = to_sbsr(a, how);  // before `cut` is moved from
     return std::make_unique<sbsr_chunks<A, V>>(std::move(converted), std::move(cut), options.simd);
   }>({.name = "sbsr_chunks",
       .format = "sbsr",

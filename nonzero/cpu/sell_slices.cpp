@@ -1,10 +1,9 @@
-// A slice of eight rows at a time, column by column, with a sum for each in registers. Rows are sorted by
-// length inside a chunk only: the chunk's sums are put back in order while they are in the nearest cache, and
-// rows that share parts of x stay near each other. Long rows are kept apart, as in CSR.
-// Good: nearly every matrix of rows that fit a slice; the more so where lengths change from row to row.
-// Bad: few rows of very different lengths (padding); a conversion that few multiplies follow.
-// Traffic: 12 bytes per entry in double and 5 per row, plus padding and the gather of x.
-// Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma).
+// A slice of eight rows at a time, column by column, with their sums in registers. Rows are sorted by length
+// within a chunk only: the chunk's sums are put back in order while they are in L1, and rows that read the
+// same x stay near each other. Long rows are stored apart, as CSR. Good: nearly every matrix whose rows fit
+// into a slice, most of all if lengths change from row to row. Bad: few rows of very different lengths
+// (padding); few multiplies after a conversion. Traffic: 12 bytes per entry in double and 5 per row, plus
+// padding and the gather of x. Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma).
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -24,8 +23,8 @@
 namespace nz::cpu {
 
 template <class A, class V> struct sell_functions {
-  /// The sums of a window's rows, from first_row on; `full` says how many columns of a slice have no padding.
-  /// It, `row` and slice_begin from the window's own on.
+  /// The sums of a window's rows, from first_row on; full[s]: the columns of slice s without padding. `full`,
+  /// `row` and slice_begin point to those of the window.
   void (*find_sums)(const offset* slice_begin, const index* full, const index* row, index rows,
                     index first_row, const index* col, const A* val, const V* x, V* sums);
 };
@@ -47,7 +46,7 @@ void find_sums(const offset* slice_begin, const index* full, const index* row, i
     add_columns(*full, at, col, val, x, slice_sums);
     for (int r = 0; *full < width && r < block_rows; ++r)
       slice_sums[r] += sum_row(*full, width, strided_places{at.begin + r, at.stride}, col, val, x);
-    // Rows of one length that follow each other stay in order: most slices of a regular matrix.
+    // Consecutive rows of equal length are in order: most slices of a regular matrix.
     if (p + block_rows <= rows && *full == width && row[p + block_rows - 1] - row[p] == block_rows - 1) {
       for (int r = 0; r < block_rows; ++r) sums[row[p] - first_row + r] = slice_sums[r];
     } else {
@@ -76,7 +75,7 @@ template <class A> struct long_entries {
   array<A> val;
 };
 
-/// Takes the entries that segments point to, and makes the segments point to where they are now.
+/// Copies the entries of the segments, and lets the segments point to the copies.
 template <class A> long_entries<A> take_long_rows(csr_view<A> a, chunking& cut) {
   long_entries<A> out;
   for (chunking::segment& segment : cut.segments) {
@@ -88,7 +87,7 @@ template <class A> long_entries<A> take_long_rows(csr_view<A> a, chunking& cut) 
   return out;
 }
 
-/// Each thread converts the windows that it will multiply, so that their pages are near it.
+/// Each thread converts the windows that it will multiply (NUMA).
 template <class A> sell<A> to_sell_in_parallel(csr_view<A> a, const chunking& cut, padding_budget budget) {
   const auto for_each_window = [&](index, const std::function<void(index)>& task) {
 #  pragma omp parallel if (cut.cost_before.back() >= least_parallel_cost)
@@ -137,8 +136,8 @@ template <class A, class V> class sell_slices final : public chunked_matrix<V> {
   sell_functions<A, V> slices_;
   csr_functions<A, V> rows_;
   sell<A> a_;                    // a window for each chunk; long rows are empty
-  array<index> full_;            // slices long: the entries that all of a slice's places have
-  array<index> first_slice_{0};  // of each window, and their number
+  array<index> full_;            // slices long: the columns of a slice without padding
+  array<index> first_slice_{0};  // windows+1 long
   long_entries<A> long_;
 };
 

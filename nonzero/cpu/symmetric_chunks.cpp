@@ -8,12 +8,12 @@
 namespace nz::cpu {
 namespace {
 
-/// A matrix too large for one thread has between these.
+/// The number of chunks, unless the matrix is small.
 constexpr index least_chunks = 16, most_chunks = 64;
-/// What the spills may take, against the triangle's values.
+/// The most bytes of spills, relative to the values of the triangle.
 constexpr double most_spilt = 0.08;
 
-/// Stretches of about the same number of entries.
+/// most_chunks chunks of about the same number of entries.
 template <class V> symmetric_chunks cut_finely(csr_view<V> a, index block_size) {
   const index block_rows = a.rows / block_size;
   symmetric_chunks out;
@@ -35,7 +35,7 @@ template <class V> symmetric_chunks cut_finely(csr_view<V> a, index block_size) 
   return out;
 }
 
-/// `count` of them, which divides how many there are.
+/// Joins neighbours to `count` chunks, a divisor of their number.
 symmetric_chunks join(const symmetric_chunks& fine, index count) {
   const index together = fine.count() / count;
   symmetric_chunks out;
@@ -63,8 +63,8 @@ symmetric_chunks cut_into_symmetric_chunks(csr_view<V> a, index block_size, int 
     if (spilt <= most_spilt * triangle) return out;
   }
   throw unsupported(
-      fmt::format("sbsr_chunks: {} parts of the triangle would share {:.0f} % as much as it holds: columns "
-                  "are too far from their rows; choose bsr_rows, or renumber",
+      fmt::format("sbsr_chunks: with {} chunks, the sums for rows of other chunks would take {:.0f} % of the "
+                  "memory of the triangle: columns are too far from their rows; choose bsr_rows, or renumber",
                   least_chunks, 100 * spilt / triangle));
 }
 

@@ -1,8 +1,8 @@
-// Eight places at a time, diagonal by diagonal, with a sum for each in registers: the walk of ell_blocks over
-// rows sorted by length, where nearly all blocks are of equal rows and nothing is padded.
-// Good: rows of many lengths.  Bad: rows that shared parts of x are no longer neighbours, and y is written
-// out of order; long rows, whose segments are walked one entry per cache line. Traffic: 12 bytes per entry in
-// double, plus the gather of x and 4 bytes per row for the permutation.
+// Eight places at a time, diagonal by diagonal, with their sums in registers: as ell_blocks, over rows sorted
+// by length, where nearly all blocks have rows of equal length and there is no padding. Good: rows of many
+// lengths.  Bad: rows that read the same x are no longer neighbours, and y is written out of order; long
+// rows, whose segments read one entry per cache line. Traffic: 12 bytes per entry in double, plus the gather
+// of x and 4 bytes per row for the permutation.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -20,7 +20,7 @@
 namespace nz::cpu {
 
 template <class A, class V> struct tjds_functions {
-  /// The sums of the places [first, last), of which the first has `width` entries and none has more.
+  /// The sums of the places [first, last); the first has `width` entries, the others have no more.
   void (*find_sums)(const offset* diagonal_begin, offset width, const index* col, const A* val, index first,
                     index last, const V* x, V* sums);
 };
@@ -83,7 +83,7 @@ HWY_AFTER_NAMESPACE();
 namespace nz::cpu {
 namespace {
 
-/// The rows in the order in which they are kept. a.row is not needed.
+/// The rows in the order in which they are stored. a.row is not needed.
 template <class A, class V> class tjds_places final : public chunked_matrix<V> {
  public:
   tjds_places(tjds<A> a, std::span<const offset> place_begin, std::string_view simd)

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t width = 16;
 
-/// The sums in pairs, the pairs in pairs.
+/// Pairwise.
 HWY_INLINE double add_up(double (&sums)[width]) {
   for (std::size_t half = width / 2; half > 0; half /= 2)
     for (std::size_t e = 0; e < half; ++e) sums[e] += sums[e + half];
@@ -49,7 +49,7 @@ template <class V> void multiply(std::size_t n, const V* x, const V* y, V* z) {
   for (std::size_t i = 0; i < n; ++i) z[i] = x[i] * y[i];
 }
 
-/// What one number of r adds to the sums, after it was updated.
+/// Updates one number of r and adds to the sums.
 template <bool HasDiagonal, class V>
 HWY_INLINE void update_one(V alpha, const V* q, const V* diagonal, V* r, double& rz, double& rr) {
   const V value = *r - alpha * *q;
@@ -120,12 +120,12 @@ namespace {
 
 using cpu::vector_functions;
 
-/// Vectors are cut so, whatever the number of threads: each chunk has its sums, which are added in order.
+/// Numbers of a chunk, for any number of threads: each chunk has its own sums, which are added in order.
 constexpr std::size_t chunk = 4096;
-/// Below this many numbers, waking the other threads takes longer than they save; no team is started.
+/// Below this many numbers, starting other threads takes longer than they save.
 constexpr std::size_t least_parallel = 16 * 1024;
 
-/// body(first, numbers, part) for each chunk, on several threads at once.
+/// body(first, numbers, chunk) for each chunk, in parallel.
 template <class Body> void for_chunks(std::size_t size, const Body& body) {
   const auto chunks = static_cast<offset>((size + chunk - 1) / chunk);
   const auto run = [&](const cpu::share& mine) {

@@ -21,7 +21,7 @@ template <class V> void require_dense_segments(csr_view<V> a, offset segments, i
                     a.nnz(), segments, block_cols));
 }
 
-/// How the values of a matrix can be held, found bin by bin.
+/// The shortest exact kind of values, found bin by bin.
 template <class V>
 packed_values common_values(csr_view<V> a, std::span<const index> bin_row, const for_each_runner& for_each) {
   const std::size_t bins = bin_row.size() - 1;
@@ -32,16 +32,16 @@ packed_values common_values(csr_view<V> a, std::span<const index> bin_row, const
             *end = a.val.data() + a.row_begin[bin_row[b + 1]];
     const V* other = std::find_if(begin, end, [&](const V& v) { return !have_same_bits(v, a.val[0]); });
     if (other == end) return;
-    const bool are_single = sizeof(V) > sizeof(float) && std::all_of(begin, end, is_exactly_single<V>);
+    const bool are_single = std::is_same_v<V, double> && std::all_of(begin, end, is_exactly_single<V>);
     kinds[b] = are_single ? packed_values::single : packed_values::full;
   });
-  // One that is not single itself does not go with those that are.
+  // A single value that is not exact in single precision rules out `single`.
   packed_values out = *std::max_element(kinds.begin(), kinds.end());
   if (out == packed_values::single && !is_exactly_single(a.val[0])) out = packed_values::full;
   return out;
 }
 
-/// Turns the counts of segments, counted per bin, into where they begin.
+/// Turns the entry counts of segments into their begins.
 template <class V> void count_to_begin(const array<index>& count, binned<V>& out) {
   const index blocks = out.blocks();
   const auto segments = static_cast<std::size_t>(offset{blocks} * out.bins());
@@ -116,7 +116,7 @@ std::vector<index> panel_of_bins(std::span<const index> panel_bin) {
   return out;
 }
 
-/// From 0 to `end`, rising by at most `step`.
+/// Checks numbers that rise from 0 to `end` by at most `step`.
 void require_rising(std::string_view array, std::span<const index> values, offset end, offset step) {
   if (values.empty() || values.front() != 0 || values.back() != end)
     throw shape_error(fmt::format("binned: {} does not go from 0 to {}", array, end));
@@ -134,7 +134,7 @@ template <class V> void validate_values(const binned<V>& a, offset entries) {
   invariants::length_is("binned", "single_val", a.single_val.size(), are_full || is_one ? 0 : entries);
 }
 
-/// Returns which rows are kept apart.
+/// Returns which rows are stored apart.
 template <class V> std::vector<bool> validate_long_rows(const binned<V>& a) {
   validate(a.long_rows);
   invariants::length_is("binned", "long_row", a.long_row.size(), a.long_rows.rows);
@@ -173,7 +173,7 @@ void validate_segment(const binned<V>& a, index block, index bin, offset segment
   }
 }
 
-/// Row numbers lie where the other order of the same segments puts them.
+/// Row numbers are stored in the other order of the same segments.
 template <class V> void validate_segment_rows(const binned<V>& a) {
   invariants::length_is("binned", "segment_row", a.segment_row.size(), offset{a.blocks()} * a.bins());
   offset next = 0;

@@ -9,8 +9,8 @@
 namespace nz {
 namespace {
 
-/// Block rows that columns are asked for before they are read: read side by side, the rows of a block row are
-/// no stream that the processor would see by itself. Values are, and are slower when asked for.
+/// How many block rows ahead columns are prefetched: the hardware prefetcher does not follow the rows of a
+/// block row, which are read in parallel. Values are not prefetched: that is slower.
 constexpr index ahead = 4;
 
 void prefetch(std::span<const index> col, offset begin, offset end) {
@@ -18,7 +18,7 @@ void prefetch(std::span<const index> col, offset begin, offset end) {
   for (offset k = begin; k < std::min(end, begin + most); k += per_line) __builtin_prefetch(&col[k]);
 }
 
-/// Full blocks in the first `most_per_row` entries of each row of a whole block row.
+/// Full blocks in the first `most_per_row` entries of each row of a complete block row.
 template <index Size, class V> offset count_blocks(csr_view<V> a, index block_row, offset most_per_row) {
   cursors<Size> rows(a, block_row, most_per_row);
   if (are_all_blocks(rows, a.col.data())) return (rows.end[0] - rows.at[0]) / Size;
@@ -36,7 +36,7 @@ void write_block(csr_view<V> a, const cursors<Size>& rows, offset block, bsr<To>
     for (index c = 0; c < Size; ++c) to[c * Size + r] = static_cast<To>(a.val[rows.at[r] + c]);
 }
 
-/// A block row that has both: the blocks, and what is between them to the rest.
+/// A block row that has both: its blocks, and the entries between them to the rest.
 template <index Size, class V, class To> void fill_mixed(csr_view<V> a, index block_row, bsr<To>& out) {
   cursors<Size> rows(a, block_row, std::numeric_limits<offset>::max());
   offset rest[Size], block = out.block_begin[block_row];
@@ -55,13 +55,13 @@ template <index Size, class V, class To> void fill_mixed(csr_view<V> a, index bl
   }
 }
 
-/// Writes a block row of `a` to where the begins of `out` place it.
+/// Writes a block row of `a` to the place that the begins of `out` give it.
 template <index Size, class V, class To> void fill_block_row(csr_view<V> a, index block_row, bsr<To>& out) {
   const offset first_block = out.block_begin[block_row], end_block = out.block_begin[block_row + 1],
                blocks = end_block - first_block;
   const index row = block_row * Size, row_end = row + std::min(Size, a.rows - row);
   const offset begin = a.row_begin[row], end = a.row_begin[row_end];
-  // Every block before this one has taken Size entries from each of its Size rows.
+  // Every block before this one has Size entries of each of its Size rows.
   for (index i = row; i < row_end; ++i)
     out.rest.row_begin[i] = a.row_begin[i] - Size * (Size * first_block + (i - row) * blocks);
   if (blocks == 0) {
@@ -108,7 +108,7 @@ template <class V, class To> void find_block_begins(csr_view<V> a, const bsr_opt
   for (index i = 0; i < out.block_rows(); ++i) out.block_begin[i + 1] += out.block_begin[i];
 }
 
-/// False where a value would change; `out` is then of no use.
+/// False if a value would change; `out` is then unusable.
 template <class V, class To> bool convert(csr_view<V> a, const bsr_options& options, bsr<To>& out) {
   out.rows = a.rows;
   out.cols = a.cols;
@@ -230,7 +230,7 @@ template <class V> bsr<V> to_bsr(csr_view<V> a, const bsr_options& options) {
 }
 
 std::optional<bsr<float>> to_bsr_of_floats(csr_view<double> a, const bsr_options& options) {
-  // Most matrices with other values show one soon.
+  // Most matrices with other values have one near the begin.
   const std::size_t looked_at = std::min<std::size_t>(a.val.size(), 1024);
   for (std::size_t s = 0; s < looked_at; ++s) {
     const double value = a.val[a.val.size() / looked_at * s];

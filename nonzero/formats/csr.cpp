@@ -30,7 +30,7 @@ template <class V> offset longest_row(csr_view<V> a) {
 template <class V> csr<V> transpose(csr_view<V> a) {
   csr<V> t{a.cols, a.rows, array<offset>(static_cast<std::size_t>(a.cols) + 1, 0), array<index>(a.col.size()),
            array<V>(a.val.size())};
-  // Count one place late, so that filling moves each begin to its right place.
+  // Counted one place late: filling moves each begin to its right place.
   for (const index j : a.col)
     if (j + 1 < a.cols) ++t.row_begin[j + 2];
   for (offset j = 2; j <= a.cols; ++j) t.row_begin[j] += t.row_begin[j - 1];

@@ -33,7 +33,6 @@ template <class V> footprint footprint_of(const ell<V>& a) {
 }
 
 template <class V> footprint ell_footprint_of_width(csr_view<V> a, offset width) {
-  // The width is at most 2^63 only in theory: rows are under 2^31 and so is the longest row of a real matrix.
   const std::uint64_t places = saturating_bytes(a.rows, width);
   std::uint64_t entries = 0;
   for (index i = 0; i < a.rows; ++i) entries += std::min(a.row_length(i), width);

@@ -55,8 +55,7 @@ template <class... Args> [[noreturn]] void refuse(fmt::format_string<Args...> wh
   throw shape_error("packed: " + fmt::format(what, std::forward<Args>(args)...));
 }
 
-/// Walks a matrix slice by slice. Whatever its numbers are, an element is only read once it is known to be
-/// there.
+/// Checks a matrix slice by slice. An element is read only after a check that it exists.
 template <class V> class packed_checker {
  public:
   explicit packed_checker(const packed<V>& a) : a_(a), have_(sizes_of(a)) {}
@@ -161,7 +160,7 @@ template <class V> class packed_checker {
     invariants::length_is("packed", "full_value", a_.full_value.size(), next_.fulls);
   }
 
-  /// What comes next in an array starts where what came before ends, and is all there.
+  /// The next elements of an array follow the ones before, and all of them exist.
   static void take(std::string_view owner, offset which, std::string_view array, offset begin, offset count,
                    offset length, offset& next) {
     if (begin != next) refuse("{} {} starts at {}[{}] instead of [{}]", owner, which, array, begin, next);

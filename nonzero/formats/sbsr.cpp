@@ -13,7 +13,7 @@
 namespace nz {
 namespace {
 
-/// How many rows and block rows are looked at to see whether a matrix could qualify.
+/// The sample of rows and block rows by which a matrix is judged.
 constexpr index most_sampled = 64;
 
 template <class V> void require_square(csr_view<V> a) {
@@ -28,7 +28,7 @@ template <class V> void require_square(csr_view<V> a) {
       block_row * size, size, size));
 }
 
-/// A few entries of a few rows against their mirror images.
+/// Compares a few entries of a few rows with their mirror images.
 template <class V> void require_symmetric_sample(csr_view<V> a) {
   constexpr offset most_per_row = 8;
   const index rows = std::min(a.rows, most_sampled);
@@ -47,8 +47,8 @@ template <class V> void require_symmetric_sample(csr_view<V> a) {
   }
 }
 
-/// Of the blocks of a block row, those left of the diagonal and the one on it; 0 where the row is not all
-/// full blocks, one of them on the diagonal.
+/// The number of blocks of a block row up to the diagonal; 0 unless the row has only full blocks, one of them
+/// on the diagonal.
 template <index Size, class V> offset count_lower(csr_view<V> a, index block_row) {
   const cursors<Size> rows(a, block_row, std::numeric_limits<offset>::max());
   if (!are_all_blocks(rows, a.col.data())) return 0;
@@ -58,7 +58,7 @@ template <index Size, class V> offset count_lower(csr_view<V> a, index block_row
   return (diagonal - begin) / Size + 1;
 }
 
-/// Whether something of a range of block rows stands in the way.
+/// What a range of block rows lacks, if anything.
 enum class finding : char { none, not_symmetric, not_exact };
 
 /// Copies the lower triangle of the block rows [first, last) and compares it with the upper one.
@@ -68,8 +68,8 @@ finding fill_range(csr_view<V> a, index first, index last, sbsr<To>& out) {
   const auto blocks = [&](index block_row) { return a.row_length(block_row * Size) / Size; };
   index lowest = first;
   for (index i = first; i < last; ++i) lowest = std::min(lowest, columns(i)[0] / Size);
-  // The next block of each block row above whose mirror image is to come: rows are walked downwards, so these
-  // are met from left to right.
+  // The next block of each block row above whose mirror image has not been visited: rows are visited
+  // downwards, so mirror images come from left to right.
   std::vector<offset> next(static_cast<std::size_t>(last - lowest));
   for (index j = lowest; j < last; ++j)
     next[static_cast<std::size_t>(j - lowest)] =
@@ -130,7 +130,7 @@ template <class V, class To> void start(csr_view<V> a, index block_size, sbsr<To
   if (a.rows % out.block_size != 0) refuse_blocks(out.block_size, out.block_rows());
 }
 
-/// False where a value would change; `out` is then of no use.
+/// False if a value would change; `out` is then unusable.
 template <class V, class To> bool convert(csr_view<V> a, const sbsr_options& options, sbsr<To>& out) {
   start(a, options.block_size, out);
   out.panel_cols = options.panel_cols != 0 ? options.panel_cols : out.block_size;
@@ -196,7 +196,7 @@ template <class V> sbsr<V> to_sbsr(csr_view<V> a, const sbsr_options& options) {
 }
 
 std::optional<sbsr<float>> to_sbsr_of_floats(csr_view<double> a, const sbsr_options& options) {
-  // Most matrices with other values show one soon.
+  // Most matrices with other values have one near the begin.
   const std::size_t looked_at = std::min<std::size_t>(a.val.size(), 1024);
   for (std::size_t s = 0; s < looked_at; ++s)
     if (!is_exactly_single(a.val[a.val.size() / looked_at * s])) return std::nullopt;

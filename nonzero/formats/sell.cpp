@@ -11,7 +11,7 @@
 namespace nz {
 namespace {
 
-/// Slices that so many rows are cut into. Written so that it cannot overflow.
+/// The number of slices of so many rows. Cannot overflow.
 index slices_of(index rows, index height) { return rows / height + (rows % height != 0); }
 
 array<index> equal_windows(index rows, sell_options options) {
@@ -129,7 +129,7 @@ template <class V> offset kept_length(csr_view<V> a, index row, offset longest) 
   return length > longest ? 0 : length;
 }
 
-/// Sorts the rows of a window and leaves each slice's width in its slice_begin.
+/// Sorts the rows of a window and writes each slice's width to its slice_begin.
 template <class V>
 void sort_window(csr_view<V> from, offset longest, index window, offset first_slice, sell<V>& a) {
   index* const row = a.row.data();

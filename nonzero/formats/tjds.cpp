@@ -10,8 +10,7 @@
 namespace nz {
 namespace {
 
-// How many entries place p has: the diagonals that reach it. They never grow, so the first that does not ends
-// it.
+/// The number of entries of place p: the diagonals that reach it, which are the first ones.
 template <class V> offset length_of_place(const tjds<V>& a, index p) {
   offset low = 0, high = a.width();
   while (low < high) {
@@ -63,7 +62,7 @@ template <class V> tjds<V> to_tjds(csr_view<V> a) {
               array<offset>(longest_row(a) + 1, 0),
               array<index>(a.col.size()),
               array<V>(a.val.size())};
-  // Diagonal k reaches the places whose rows are longer than k; lengths fall, so they are the first so many.
+  // Diagonal k has the places whose rows are longer than k, which are the first ones.
   index places = a.rows;
   for (offset k = 0; k < out.width(); ++k) {
     while (places > 0 && a.row_length(out.row[places - 1]) <= k) --places;

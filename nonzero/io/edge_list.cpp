@@ -106,7 +106,7 @@ std::optional<std::uint64_t> as_number(std::string_view name) {
   return is_whole && (name.size() == 1 || name[0] != '0') ? std::optional(value) : std::nullopt;
 }
 
-/// Where each name goes: by rising numbers where all are such, else where it is.
+/// The place of each name: sorted by number if all names are numbers, otherwise unchanged.
 std::vector<index> places_of(const std::vector<std::string_view>& names) {
   std::vector<std::pair<std::uint64_t, index>> by_number;
   by_number.reserve(names.size());

@@ -7,7 +7,7 @@
 #include <nonzero/io/generate.hpp>
 #include <nonzero/io/generate_internal.hpp>
 
-// Matrices whose entries lie where a grid or a band says.
+// Matrices of grids and bands.
 namespace nz::generate {
 namespace {
 

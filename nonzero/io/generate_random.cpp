@@ -10,7 +10,7 @@
 #include <nonzero/io/generate.hpp>
 #include <nonzero/io/generate_internal.hpp>
 
-// Matrices whose entries lie where a hash says.
+// Random matrices.
 namespace nz::generate {
 namespace {
 
@@ -18,8 +18,7 @@ void require_not_negative(std::string_view name, std::string_view what, index va
   if (value < 0) throw shape_error(fmt::format("{}: {} of {} is negative", name, what, value));
 }
 
-// `count` different columns, rising, every choice of them equally likely: draws, sorts, and draws again for
-// those that were drawn twice.
+// `count` different columns, sorted, every choice equally likely: draws, sorts, and draws duplicates again.
 void draw_columns(std::uint64_t stream, index cols, index count, index* col) {
   std::uint64_t drawn = 0;
   for (index distinct = 0; distinct < count;) {
@@ -132,7 +131,7 @@ template <class V> csr<V> rmat(int scale, index per_vertex, std::uint64_t seed) 
   constexpr offset block = offset{1} << 18, most_edges = offset{1} << 48;
   if (edges > most_edges)
     throw shape_error(fmt::format("rmat: {} edges are more than any memory holds", edges));
-  { array<V> too_large_fails_here(edges); }  // before a page is touched, not after the memory is full
+  { array<V> too_large_fails_here(edges); }  // before a page is touched
 
   const std::uint64_t stream = hash(seed, 2);
   assembler<V> assembly(vertices, vertices, edges);

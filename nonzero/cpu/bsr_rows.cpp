@@ -16,8 +16,8 @@
 
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
-#include <nonzero/cpu/registers_internal.hpp>
 #include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/bsr.hpp>
 
 #ifndef NONZERO_CPU_BSR_ROWS  // this file is included by itself, once for each target

@@ -9,9 +9,9 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/columns_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/row_functions_internal.hpp>
+#include <nonzero/cpu/simd_internal.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
@@ -26,7 +26,7 @@ HWY_INLINE offset full_columns(offset width, strided_places at, const index* col
   offset low = 0, high = width;
   for (offset k = width - 1; low < high; k = low + (high - low) / 2) {  // usually all of them
     index any = 0;
-    for (int r = 0; r < block_rows; ++r) any |= col[at(k) + r];
+    for (int r = 0; r < rows_at_once; ++r) any |= col[at(k) + r];
     if (any >= 0)
       low = k + 1;
     else
@@ -39,10 +39,10 @@ template <class A, class V>
 HWY_NOINLINE void add_panel(offset width, strided_places at, const index* col, const A* val, index rows,
                             const V* x, V* sums) {
   index i = 0;
-  for (; i + block_rows <= rows; i += block_rows, at.begin += block_rows) {
+  for (; i + rows_at_once <= rows; i += rows_at_once, at.begin += rows_at_once) {
     const offset full = full_columns(width, at, col);
     add_columns(full, at, col, val, x, sums + i);
-    for (int r = 0; full < width && r < block_rows; ++r)
+    for (int r = 0; full < width && r < rows_at_once; ++r)
       sums[i + r] += sum_row(full, width, strided_places{at.begin + r, at.stride}, col, val, x);
   }
   for (; i < rows; ++i, ++at.begin) sums[i] += sum_row(0, width, at, col, val, x);

@@ -12,10 +12,10 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/columns_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/sell.hpp>
 
 #ifndef NONZERO_CPU_SELL_SLICES  // this file is included by itself, once for each target
@@ -39,18 +39,19 @@ namespace {
 template <class A, class V>
 void find_sums(const offset* slice_begin, const index* full, const index* row, index rows, index first_row,
                const index* col, const A* val, const V* x, V* sums) {
-  for (index p = 0; p < rows; p += block_rows, ++slice_begin, ++full) {
-    const strided_places at{slice_begin[0], block_rows};
-    const offset width = (slice_begin[1] - slice_begin[0]) / block_rows;
-    V slice_sums[block_rows] = {};
+  for (index p = 0; p < rows; p += rows_at_once, ++slice_begin, ++full) {
+    const strided_places at{slice_begin[0], rows_at_once};
+    const offset width = (slice_begin[1] - slice_begin[0]) / rows_at_once;
+    V slice_sums[rows_at_once] = {};
     add_columns(*full, at, col, val, x, slice_sums);
-    for (int r = 0; *full < width && r < block_rows; ++r)
+    for (int r = 0; *full < width && r < rows_at_once; ++r)
       slice_sums[r] += sum_row(*full, width, strided_places{at.begin + r, at.stride}, col, val, x);
     // Consecutive rows of equal length are in order: most slices of a regular matrix.
-    if (p + block_rows <= rows && *full == width && row[p + block_rows - 1] - row[p] == block_rows - 1) {
-      for (int r = 0; r < block_rows; ++r) sums[row[p] - first_row + r] = slice_sums[r];
+    if (p + rows_at_once <= rows && *full == width &&
+        row[p + rows_at_once - 1] - row[p] == rows_at_once - 1) {
+      for (int r = 0; r < rows_at_once; ++r) sums[row[p] - first_row + r] = slice_sums[r];
     } else {
-      for (int r = 0; r < block_rows && p + r < rows; ++r) sums[row[p + r] - first_row] = slice_sums[r];
+      for (int r = 0; r < rows_at_once && p + r < rows; ++r) sums[row[p + r] - first_row] = slice_sums[r];
     }
   }
 }

@@ -16,7 +16,7 @@
 #    include <arm_neon.h>
 #  endif
 
-#  include <nonzero/cpu/registers_internal.hpp>
+#  include <nonzero/cpu/simd_internal.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {

@@ -11,8 +11,8 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/columns_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/tjds.hpp>
 
 #ifndef NONZERO_CPU_TJDS_BLOCKS  // this file is included by itself, once for each target
@@ -61,9 +61,9 @@ void find_sums(const offset* diagonal_begin, offset width, const index* col, con
                index last, const V* x, V* sums) {
   offset full = width;  // diagonals that reach all eight places
   index p = first;
-  for (; p + block_rows <= last; p += block_rows, sums += block_rows) {
-    while (full > 0 && !reaches(diagonal_begin, full - 1, p + block_rows - 1)) --full;
-    for (int r = 0; r < block_rows; ++r) sums[r] = 0;
+  for (; p + rows_at_once <= last; p += rows_at_once, sums += rows_at_once) {
+    while (full > 0 && !reaches(diagonal_begin, full - 1, p + rows_at_once - 1)) --full;
+    for (int r = 0; r < rows_at_once; ++r) sums[r] = 0;
     add_columns(full, diagonal_places{diagonal_begin, p}, col, val, x, sums);
     for (int r = 0; full < width && reaches(diagonal_begin, full, p + r); ++r)
       sums[r] += sum_place(full, width, diagonal_begin, p + r, col, val, x);

@@ -1,11 +1,11 @@
-// The loop that ELL, SELL and transposed JDS share: the k-th entries of eight neighbouring rows are adjacent,
-// so that eight sums are computed at once. Compiled once for each instruction set; hence this guard instead
-// of a pragma.
-#if defined(NONZERO_CPU_COLUMNS_INTERNAL) == defined(HWY_TARGET_TOGGLE)
-#  ifdef NONZERO_CPU_COLUMNS_INTERNAL
-#    undef NONZERO_CPU_COLUMNS_INTERNAL
+// What several kernels share for one instruction set: the width of registers, and the loop of ELL, SELL and
+// transposed JDS, where the k-th entries of eight neighbouring rows are adjacent, so that eight sums are
+// computed at once. Compiled once for each instruction set; hence this guard instead of a pragma.
+#if defined(NONZERO_CPU_SIMD_INTERNAL) == defined(HWY_TARGET_TOGGLE)
+#  ifdef NONZERO_CPU_SIMD_INTERNAL
+#    undef NONZERO_CPU_SIMD_INTERNAL
 #  else
-#    define NONZERO_CPU_COLUMNS_INTERNAL
+#    define NONZERO_CPU_SIMD_INTERNAL
 #  endif
 
 #  include <cstddef>
@@ -20,7 +20,16 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int block_rows = 8;
+/// Of a vector register, for kernels that use the compiler's own vectors.
+#  if HWY_TARGET == HWY_AVX3
+constexpr int register_bytes = 64;
+#  elif HWY_TARGET == HWY_AVX2
+constexpr int register_bytes = 32;
+#  else
+constexpr int register_bytes = 16;
+#  endif
+
+constexpr int rows_at_once = 8;
 /// Other targets would gather through memory, which is slower than eight loads.
 constexpr bool has_gather = (HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_SVE)) != 0;
 
@@ -42,9 +51,9 @@ template <class D, class T> HWY_INLINE hn::Vec<D> load_as(D to, const T* p) {
 template <class A, class V, class Places>
 HWY_INLINE void add_columns(offset columns, Places at, const index* col, const A* val, const V* x, V* sums) {
   if constexpr (has_gather) {
-    const hn::CappedTag<V, block_rows> d;
+    const hn::CappedTag<V, rows_at_once> d;
     const hn::RebindToSigned<decltype(d)> di;
-    for (std::size_t r = 0; r < block_rows; r += hn::Lanes(d)) {
+    for (std::size_t r = 0; r < rows_at_once; r += hn::Lanes(d)) {
       auto sum = hn::LoadU(d, sums + r);
       for (offset k = 0; k < columns; ++k) {
         const offset p = at(k) + static_cast<offset>(r);
@@ -53,13 +62,13 @@ HWY_INLINE void add_columns(offset columns, Places at, const index* col, const A
       hn::StoreU(sum, d, sums + r);
     }
   } else {
-    V sum[block_rows];
-    for (int r = 0; r < block_rows; ++r) sum[r] = sums[r];
+    V sum[rows_at_once];
+    for (int r = 0; r < rows_at_once; ++r) sum[r] = sums[r];
     for (offset k = 0; k < columns; ++k) {
       const offset p = at(k);
-      for (int r = 0; r < block_rows; ++r) sum[r] += static_cast<V>(val[p + r]) * x[col[p + r]];
+      for (int r = 0; r < rows_at_once; ++r) sum[r] += static_cast<V>(val[p + r]) * x[col[p + r]];
     }
-    for (int r = 0; r < block_rows; ++r) sums[r] = sum[r];
+    for (int r = 0; r < rows_at_once; ++r) sums[r] = sum[r];
   }
 }
 

@@ -11,13 +11,16 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "nonzero/cpu/sbsr_chunks.cpp"
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/share.hpp>
-#include <nonzero/cpu/symmetric_chunks_internal.hpp>
 #include <nonzero/cpu/symmetric_rows_internal.hpp>
 #include <nonzero/formats/sbsr.hpp>
 
@@ -125,6 +128,80 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace nz::cpu {
 namespace {
+
+/// Chunks of block rows of a symmetric matrix, of which the lower triangle is stored. The sums that a chunk
+/// computes for rows above its own, its spill, are in slots of its own. Depends on the matrix alone, not on
+/// the number of threads.
+struct symmetric_chunks {
+  std::vector<index> first{0};        // count()+1 long; the block rows [first[s], first[s+1]) are chunk s
+  std::vector<index> lowest;          // count() long; the lowest block row for which it has sums
+  std::vector<offset> slot_begin{0};  // count()+1 long; its first slot, for the block rows from lowest[s] to
+                                      // first[s+1]; >= lowest[s]
+
+  index count() const { return static_cast<index>(lowest.size()); }
+  /// The number of block rows in all spills.
+  offset spilt() const { return slot_begin.back() - first.back(); }
+};
+
+/// The number of chunks, unless the matrix is small.
+constexpr index least_chunks = 16, most_chunks = 64;
+/// The most bytes of spills, relative to the values of the triangle.
+constexpr double most_spilt = 0.08;
+
+/// most_chunks chunks of about the same number of entries.
+template <class V> symmetric_chunks cut_finely(csr_view<V> a, index block_size) {
+  const index block_rows = a.rows / block_size;
+  symmetric_chunks out;
+  out.lowest.resize(most_chunks);
+  for (offset s = 1; s <= most_chunks; ++s) {
+    const auto row = std::lower_bound(a.row_begin.begin(), a.row_begin.end(),
+                                      a.nnz() / most_chunks * s + a.nnz() % most_chunks * s / most_chunks);
+    out.first.push_back(
+        s == most_chunks ? block_rows
+                         : std::min(block_rows, static_cast<index>(row - a.row_begin.begin()) / block_size));
+  }
+  run_in_team(most_chunks, [&](offset chunk) {
+    const auto s = static_cast<std::size_t>(chunk);
+    out.lowest[s] = out.first[s];
+    for (index i = out.first[s]; i < out.first[s + 1]; ++i)
+      if (a.row_length(i * block_size) > 0)
+        out.lowest[s] = std::min(out.lowest[s], a.col[a.row_begin[i * block_size]] / block_size);
+  });
+  return out;
+}
+
+/// Joins neighbours to `count` chunks, a divisor of their number.
+symmetric_chunks join(const symmetric_chunks& fine, index count) {
+  const index together = fine.count() / count;
+  symmetric_chunks out;
+  for (index s = 0; s < fine.count(); s += together) {
+    const auto at = fine.lowest.begin() + s;
+    out.first.push_back(fine.first[s + together]);
+    out.lowest.push_back(*std::min_element(at, at + together));
+    out.slot_begin.push_back(out.slot_begin.back() + out.first.back() - out.lowest.back());
+  }
+  return out;
+}
+
+/// As many chunks as keep the spills small. Takes time for the rows, not for the entries. Throws
+/// `unsupported` if there would be too few for several threads.
+template <class V>
+symmetric_chunks cut_into_symmetric_chunks(csr_view<V> a, index block_size, int slot_bytes) {
+  const symmetric_chunks fine = cut_finely(a, block_size);
+  const double triangle = static_cast<double>(a.nnz()) / 2 * sizeof(V);
+  constexpr offset few_entries = 8 * 1024;  // of a chunk
+  const bool is_small = a.nnz() < least_chunks * few_entries;
+  double spilt = 0;
+  for (index count = most_chunks; count >= (is_small ? 1 : least_chunks); count /= 2) {
+    symmetric_chunks out = join(fine, count);
+    spilt = static_cast<double>(out.spilt()) * slot_bytes;
+    if (spilt <= most_spilt * triangle) return out;
+  }
+  throw unsupported(
+      fmt::format("sbsr_chunks: with {} chunks, the sums for rows of other chunks would take {:.0f} % of the "
+                  "memory of the triangle: columns are too far from their rows; choose bsr_rows, or renumber",
+                  least_chunks, 100 * spilt / triangle));
+}
 
 template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> {
  public:

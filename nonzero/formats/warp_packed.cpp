@@ -124,22 +124,6 @@ std::pair<warp_packed_choice, std::vector<slice_step>> choose_steps(csr_view<V> 
   return {ranks, std::move(by_rank)};
 }
 
-/// The longest row of each slice of 32 of [begin, end).
-template <class V>
-warp_packed_lengths lengths_of(csr_view<V> a, const index* row, offset begin, offset end, offset& places) {
-  warp_packed_lengths out;
-  places = 0;
-  for (offset first = begin; first < end; first += 32) {
-    const offset last = std::min<offset>(first + 32, end);
-    offset longest = 0;
-    for (offset p = first; p < last; ++p) longest = std::max(longest, a.row_length(row[p]));
-    places += longest * (last - first);
-    out.steps += longest;
-    out.longest = std::max(out.longest, longest);
-  }
-  return out;
-}
-
 /// Fills `row`, as in warp_packed<V>: windows with too much padding are sorted by length.
 template <class V> warp_packed_lengths order_rows(csr_view<V> a, array<index>& row) {
   row.resize(static_cast<std::size_t>(a.rows));
@@ -148,16 +132,25 @@ template <class V> warp_packed_lengths order_rows(csr_view<V> a, array<index>& r
   bool is_any_sorted = false;
   for (offset begin = 0; begin < a.rows; begin += warp_packed_window_rows) {
     const offset end = std::min<offset>(begin + warp_packed_window_rows, a.rows);
+    const auto for_each_slice = [&](auto body) {  // body(longest row, rows)
+      for (offset first = begin; first < end; first += 32) {
+        const offset last = std::min<offset>(first + 32, end);
+        offset longest = 0;
+        for (offset p = first; p < last; ++p) longest = std::max(longest, a.row_length(row[p]));
+        body(longest, last - first);
+      }
+    };
     offset places = 0;
-    warp_packed_lengths lengths = lengths_of(a, row.data(), begin, end, places);
+    for_each_slice([&](offset longest, offset rows) { places += longest * rows; });
     if (is_uneven_window(places, a.row_begin[end] - a.row_begin[begin])) {
       is_any_sorted = true;
       std::stable_sort(row.begin() + begin, row.begin() + end,
                        [&](index i, index j) { return a.row_length(i) > a.row_length(j); });
-      lengths = lengths_of(a, row.data(), begin, end, places);
     }
-    all.steps += lengths.steps;
-    all.longest = std::max(all.longest, lengths.longest);
+    for_each_slice([&](offset longest, offset) {
+      all.steps += longest;
+      all.longest = std::max(all.longest, longest);
+    });
   }
   if (!is_any_sorted) row = {};
   return all;
@@ -224,9 +217,7 @@ template <class V> packed_patterns<V> make_patterns(csr_view<V> a, array<index> 
     offset& next = how.values == packed_values::one      ? none
                    : how.values == packed_values::single ? out.singles
                                                          : out.fulls;
-    out.made.value.push_back(next);
-    next += how.steps;
-    if (how.values == packed_values::one) out.made.value.back() = 0;
+    out.made.value.push_back(std::exchange(next, next + how.steps));
     const std::uint64_t value = warp_packed_value_bytes(how.values, sizeof(V));
     const offset lanes = std::min<offset>(32, a.rows - s * 32);
     out.unshared.padding_bytes += static_cast<std::uint64_t>(how.padding(lanes)) * value;

@@ -128,7 +128,7 @@ void require_rising(std::string_view array, std::span<const index> values, offse
 }
 
 template <class V> void validate_values(const binned<V>& a, offset entries) {
-  if (a.values > packed_values::full) throw shape_error("binned: values are held in no known way");
+  if (a.values > packed_values::full) throw shape_error("binned: values have an unknown kind");
   const bool are_full = a.values == packed_values::full, is_one = a.values == packed_values::one;
   invariants::length_is("binned", "val", a.val.size(), are_full ? entries : is_one ? 1 : 0);
   invariants::length_is("binned", "single_val", a.single_val.size(), are_full || is_one ? 0 : entries);

@@ -87,7 +87,7 @@ template <class V> class packed_checker {
                packed<V>::most_slice_rows);
       if (here.first_column < 0) refuse("first_column of slice {} is {}", s, here.first_column);
       if (here.columns > packed_columns::far || here.values > packed_values::full)
-        refuse("slice {} holds columns or values in no known way", s);
+        refuse("slice {} has an unknown kind of columns or values", s);
     }
     if (last.first_row != a_.rows || last.run != have_.runs || last.rest != have_.rest)
       refuse("slices end at row {}, run {} and rest {} instead of {}, {} and {}", last.first_row, last.run,
@@ -103,7 +103,7 @@ template <class V> class packed_checker {
       if (run.first_row < row || run.rows > behind.first_row - run.first_row)
         refuse("run {} has {} rows from {} on, where {} to {} are free", r, run.rows, run.first_row, row,
                behind.first_row - 1);
-      if (run.values > packed_values::full) refuse("run {} holds values in no known way", r);
+      if (run.values > packed_values::full) refuse("run {} has an unknown kind of values", r);
       take("run", r, "diagonal", run.diagonal, run.width, have_.diagonals, next_.diagonals);
       for (index k = 0; k < run.width; ++k) {
         const offset first = offset{run.first_row} + a_.diagonal[run.diagonal + k];

@@ -1,18 +1,6 @@
 #include <vector>
 
 #include <nonzero/cpu/kernels.hpp>
-#include <nonzero/formats/binned.hpp>
-#include <nonzero/formats/bsr.hpp>
-#include <nonzero/formats/coo.hpp>
-#include <nonzero/formats/ell.hpp>
-#include <nonzero/formats/hubs.hpp>
-#include <nonzero/formats/hyb.hpp>
-#include <nonzero/formats/jds.hpp>
-#include <nonzero/formats/packed.hpp>
-#include <nonzero/formats/sbsr.hpp>
-#include <nonzero/formats/sell.hpp>
-#include <nonzero/formats/tjds.hpp>
-#include <nonzero/formats/warp_packed.hpp>
 #include <nonzero/gpu/cuda/device.hpp>
 #include <nonzero/gpu/emulator/device.hpp>
 #include <nonzero/plan/kernels.hpp>

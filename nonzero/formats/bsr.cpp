@@ -87,9 +87,9 @@ bool are_floats(csr_view<double> a, index first, index last) {
   return changes == 0;
 }
 
-/// `out` with its blocks counted, and block_begin as it will be.
-template <class V, class To> void find_block_begins(csr_view<V> a, const bsr_options& options, bsr<To>& out) {
-  out.block_begin.resize(static_cast<std::size_t>(out.block_rows()) + 1);
+/// body(block row, block size as a constant) for all block rows, by options.run.
+template <class V, class To, class Body>
+void for_each_block_row(csr_view<V> a, const bsr_options& options, const bsr<To>& out, Body body) {
   with_block_size(out.block_size, [&](auto size) {
     const auto row_begin = [&](offset block_row) {
       return a.row_begin[std::min(block_row * size, offset{a.rows})];
@@ -97,12 +97,19 @@ template <class V, class To> void find_block_begins(csr_view<V> a, const bsr_opt
     options.run(out.block_rows(), [&](index first, index last) {
       for (index i = first; i < last; ++i) {
         prefetch(a.col, row_begin(i + ahead), row_begin(i + ahead + 1));
-        bool is_whole = (i + 1) * offset{size} <= a.rows;
-        for (index r = 0; is_whole && r < size; ++r)
-          is_whole = a.row_length(i * size + r) <= options.longest_row;
-        out.block_begin[i + 1] = is_whole ? count_blocks<size>(a, i, options.longest_row) : 0;
+        body(i, size);
       }
     });
+  });
+}
+
+/// Counts the blocks: sets block_begin.
+template <class V, class To> void find_block_begins(csr_view<V> a, const bsr_options& options, bsr<To>& out) {
+  out.block_begin.resize(static_cast<std::size_t>(out.block_rows()) + 1);
+  for_each_block_row(a, options, out, [&](index i, auto size) {
+    bool is_whole = (i + 1) * offset{size} <= a.rows;
+    for (index r = 0; is_whole && r < size; ++r) is_whole = a.row_length(i * size + r) <= options.longest_row;
+    out.block_begin[i + 1] = is_whole ? count_blocks<size>(a, i, options.longest_row) : 0;
   });
   out.block_begin[0] = 0;
   for (index i = 0; i < out.block_rows(); ++i) out.block_begin[i + 1] += out.block_begin[i];
@@ -127,18 +134,10 @@ template <class V, class To> bool convert(csr_view<V> a, const bsr_options& opti
   out.rest = {a.rows, a.cols, array<offset>(a.row_begin.size()), array<index>(in_rest), array<To>(in_rest)};
   out.rest.row_begin.back() = static_cast<offset>(in_rest);
   array<char> is_exact(static_cast<std::size_t>(out.block_rows()), 1);  // for each block row
-  with_block_size(out.block_size, [&](auto size) {
-    const auto row_begin = [&](offset block_row) {
-      return a.row_begin[std::min(block_row * size, offset{a.rows})];
-    };
-    options.run(out.block_rows(), [&](index first, index last) {
-      for (index i = first; i < last; ++i) {
-        prefetch(a.col, row_begin(i + ahead), row_begin(i + ahead + 1));
-        if constexpr (sizeof(To) < sizeof(V))
-          is_exact[i] = are_floats(a, i * size, i * size + std::min<index>(size, a.rows - i * size));
-        fill_block_row<size>(a, i, out);
-      }
-    });
+  for_each_block_row(a, options, out, [&](index i, auto size) {
+    if constexpr (!std::is_same_v<To, V>)
+      is_exact[i] = are_floats(a, i * size, i * size + std::min<index>(size, a.rows - i * size));
+    fill_block_row<size>(a, i, out);
   });
   return std::find(is_exact.begin(), is_exact.end(), 0) == is_exact.end();
 }

@@ -94,7 +94,7 @@ finding fill_range(csr_view<V> a, index first, index last, sbsr<To>& out) {
         for (index c = 0; c < Size; ++c) {
           const V value = from[r * length + c];
           is_symmetric &= have_same_bits(value, mirrored[c * mirrored_length + r]);
-          if constexpr (sizeof(To) < sizeof(V)) is_exact &= is_exactly_single(value);
+          if constexpr (!std::is_same_v<To, V>) is_exact &= is_exactly_single(value);
           to[place_in_block(Size, out.panel_cols, r, c)] = static_cast<To>(value);
         }
     }

@@ -8,13 +8,12 @@
 namespace nz {
 
 /// Memory for matrix data: aligned for vector loads; for large blocks, aligned to and advised for huge pages.
-/// `release` takes the size that was asked for. Throws std::bad_alloc.
+/// `release` takes the size that was allocated. Throws std::bad_alloc.
 void* allocate_aligned(std::size_t bytes);
 void release_aligned(void* memory, std::size_t bytes) noexcept;
 
-/// An allocator over those whose elements start uninitialised, so that the threads that fill an array are the
-/// first to touch it: a zero-filled std::vector would place every page where one thread runs, and write it
-/// twice.
+/// Elements start uninitialised, so that the threads that fill an array are the first to touch its pages
+/// (NUMA). A zero-filled std::vector would be written twice, first by one thread.
 template <class T> struct uninitialized_allocator {
   using value_type = T;
   uninitialized_allocator() = default;

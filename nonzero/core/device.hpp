@@ -9,8 +9,8 @@
 
 namespace nz {
 
-/// A queue of work on a device: what is in one stream runs in order, and streams may run side by side. The
-/// default is the device's own default stream. Owns nothing; for CUDA the handle is a cudaStream_t.
+/// A queue of work on a device: work of one stream runs in order, streams may run concurrently. The default
+/// is the device's default stream. Owns nothing; for CUDA the handle is a cudaStream_t.
 struct stream {
   void* handle = nullptr;
 };
@@ -20,7 +20,7 @@ enum class device_kind { cpu, emulator, cuda };
 /// "cpu", "emulator", "cuda".
 std::string_view name_of(device_kind kind);
 
-/// Where vectors live and kernels run. Held by shared_ptr: what lives on a device keeps it.
+/// Where vectors live and kernels run. Vectors and matrices share the ownership of their device.
 class device {
  public:
   virtual ~device() = default;
@@ -31,30 +31,30 @@ class device {
   virtual device_kind kind() const = 0;
   /// For people: "NVIDIA H200, 132 multiprocessors".
   virtual std::string description() const = 0;
-  /// The largest cache: what fits in it is not read from memory again. 0 where unknown.
+  /// The size of the largest cache; 0 if unknown.
   virtual std::uint64_t cache_bytes() const = 0;
   virtual std::uint64_t memory_bytes() const = 0;
-  /// Whether its memory is the host's, so that spans need no staging.
+  /// Whether its memory is host memory, so that host spans need no staging.
   bool is_host() const { return kind() != device_kind::cuda; }
 
-  /// Uninitialised memory there. Throws `device_error` (std::bad_alloc on the host) when it is out of it.
+  /// Uninitialised memory. Throws `device_error` (std::bad_alloc on the host) if there is not enough.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
-  /// Between any two of this device's memory and the host's, after what is in the stream already. Reading
-  /// from or writing to the host's memory may still be under way when this returns: synchronize().
+  /// Between any two of this device's memory and the host's, in stream order. Asynchronous: call
+  /// synchronize() before host memory is used again.
   virtual void copy(void* to, const void* from, std::size_t bytes, stream in) = 0;
-  /// Waits until all work of the stream is done. Throws `device_error` if any of it failed.
+  /// Waits for all work of the stream. Throws `device_error` if any of it failed.
   virtual void synchronize(stream in) = 0;
-  /// The seconds that `times` calls of body take together, by the device's own clock. Replayed: a card
-  /// records some calls and repeats them, where it can, so that what the host takes to launch does not count;
-  /// body must do the same every time.
+  /// The seconds that `times` calls of body take together, by the device's clock. Replayed: a GPU captures
+  /// some calls in a graph and replays it if it can, without the host's launch time; body must do the same
+  /// every time.
   virtual double measure(int times, const std::function<void(stream)>& body, bool replayed = false) = 0;
 };
 
 /// The machine this runs on.
 std::shared_ptr<device> cpu_device();
 
-/// Host memory as a device has it: what the CPU and the emulator share.
+/// The base of devices in host memory: the CPU and the emulator.
 class host_memory_device : public device {
  public:
   std::uint64_t cache_bytes() const override;

@@ -3,20 +3,21 @@
 #include <stdexcept>
 #include <string>
 
+#include <nonzero/core/types.hpp>
+
 namespace nz {
 
-/// What every exception of this library derives from. A message says what, where and what next.
+/// The base of every exception of this library. A message says what, where and what next.
 struct error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A file, a text or a stream does not hold what it should: `web.mtx:1043: column 501 exceeds the declared
-/// 500`.
+/// Malformed input: `web.mtx:1043: column 501 exceeds the declared 500`.
 struct parse_error : error {
   using error::error;
 };
 
-/// Sizes that do not fit together, or data that breaks a format's invariants.
+/// Sizes that do not match, or data that breaks a format's invariants.
 struct shape_error : error {
   using error::error;
 };
@@ -26,10 +27,21 @@ struct device_error : error {
   using error::error;
 };
 
-/// Understood, but not to be had: a format this matrix would blow up in, a kernel that is not built, a
+/// Valid, but not available: a format with too much padding for this matrix, a kernel that is not built, a
 /// complex file.
 struct unsupported : error {
   using error::error;
 };
+
+/// Throws `shape_error` unless x has the matrix's columns and y its rows.
+inline void require_vectors_fit(index rows, index cols, std::size_t x_length, std::size_t y_length) {
+  const auto require = [](const char* name, std::size_t length, index wanted, const char* what) {
+    if (length != static_cast<std::size_t>(wanted))
+      throw shape_error(name + (" is " + std::to_string(length)) + " long but the matrix has " +
+                        std::to_string(wanted) + what);
+  };
+  require("x", x_length, cols, " columns");
+  require("y", y_length, rows, " rows");
+}
 
 }  // namespace nz

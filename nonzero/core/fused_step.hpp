@@ -4,7 +4,7 @@
 
 namespace nz {
 
-/// What a fused step adds up over the rows.
+/// The sum over the rows that a fused step computes.
 enum class measured : std::uint8_t { nothing, product, distance, squared_distance, where_zero };
 
 /// One sum of a fused step, of each row's value v and a number w = with[row]: v * w, |v - w|, (v - w)^2, or v
@@ -24,7 +24,7 @@ template <class V> struct row_measure {
   }
 };
 
-/// The two sums that a fused step may have.
+/// The sums of a fused step.
 struct step_sums {
   double first = 0, second = 0;
 
@@ -35,19 +35,18 @@ struct step_sums {
   }
 };
 
-/// A step of an iteration, made of A x in the pass that finds it. For each row:
+/// A step of an iteration, fused with the product A x in one pass. For each row:
 ///   v           = alpha * (A x)[row] + beta * b[row] + (shift + shift_factor * *shift_from) * c[row]
 ///   y[row]      = v
 ///   scaled[row] = v * scale[row]
 ///   sums[k]    += count[row] * measure[k](v, row)
-/// Pointers are to memory of the matrix's device and to as many numbers as there are rows; a null one leaves
-/// its part out, but for c and count: a null one is all ones. What is read may be x or overlap it; what is
-/// written must not overlap x or what is read. For example, with `step` as a designated initializer:
+/// Pointers are to arrays of `rows` numbers on the matrix's device. A null pointer leaves its term out; null
+/// c and count stand for ones. Inputs may overlap x; outputs must overlap neither x nor inputs. For example:
 ///   PageRank  {.alpha = d, .shift = t, .scale = per_link, .scaled = next_x, .measure = {{distance, rank}}}
 ///   heat      {.alpha = dt, .b = u, .c = f, .shift = 1, .measure = {{squared_distance, u}}}  with x = u
 ///   CG        {.measure = {{product, p}}}                                                    with x = p
 ///   residual  {.alpha = -1, .b = b, .measure = {{squared_distance}}}
-/// A value type that host and device run, as all epilogues (epilogue.hpp).
+/// Host and device run it, as all epilogues (epilogue.hpp).
 template <class V> struct fused_step {
   V alpha = 1;
   V beta = 1;
@@ -55,13 +54,13 @@ template <class V> struct fused_step {
   const V* c = nullptr;  // null: 1
   V shift = 0;
   double shift_factor = 1;
-  const double* shift_from = nullptr;  // one number: a sum that an earlier step left on the device
+  const double* shift_from = nullptr;  // one number: a sum of an earlier step, on the device
   const V* scale = nullptr;            // null: 1
   V* scaled = nullptr;
-  const V* count = nullptr;  // how often a row counts in the sums; null: once
+  const V* count = nullptr;  // the weight of a row in the sums; null: 1
   row_measure<V> measure[2] = {};
 
-  /// What becomes of a row's sum: writes y and scaled, and returns v.
+  /// Takes a row's sum; writes y and scaled, and returns v.
   constexpr V operator()(V sum, std::int64_t row, V& y) const {
     V value = alpha * sum;
     if (b != nullptr) value += beta * b[row];
@@ -77,7 +76,7 @@ template <class V> struct fused_step {
     return {times * measure[0](value, row), times * measure[1](value, row)};
   }
 
-  /// How many sums there are: the first `sums()` numbers of what the caller gives for them are written.
+  /// The number of sums; so many numbers are written.
   constexpr int sums() const {
     return measure[1].what != measured::nothing ? 2 : measure[0].what != measured::nothing ? 1 : 0;
   }

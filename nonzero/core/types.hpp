@@ -2,12 +2,14 @@
 
 #include <cstdint>
 
+#include <nonzero/core/values.hpp>
+
 namespace nz {
 
-/// A row or column number, and a count of rows or columns. 32 bits: columns are most of a matrix's bytes.
+/// A row or column number, or a number of rows or columns. 32 bits: columns are much of a matrix's memory.
 using index = std::int32_t;
 
-/// A position among the entries, and a count of entries. 64 bits: a matrix may hold more than 2^31 of them.
+/// A position among the entries, or a number of entries. 64 bits: a matrix may have more than 2^31 of them.
 using offset = std::int64_t;
 
 }  // namespace nz

@@ -51,7 +51,7 @@ template <class T> class vector {
   using value_type = T;
 
   vector() = default;
-  /// `size` numbers that are not yet written.
+  /// `size` uninitialised numbers.
   vector(std::shared_ptr<device> on, std::size_t size) : on_(std::move(on)), size_(size) {
     if (size > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
     if (size > 0) data_ = static_cast<T*>(on_->allocate(bytes()));
@@ -76,8 +76,8 @@ template <class T> class vector {
   std::size_t bytes() const { return size_ * sizeof(T); }
   const std::shared_ptr<device>& where() const { return on_; }
 
-  /// From and to the host, after what is in the stream already; done when they return. Throw `shape_error`
-  /// unless the sizes are equal.
+  /// From and to the host, in stream order; done when they return. Throw `shape_error` unless the sizes are
+  /// equal.
   void copy_from(std::span<const T> values, stream in = {}) { copy(data_, values.data(), values.size(), in); }
   void copy_to(std::span<T> values, stream in = {}) const { copy(values.data(), data_, values.size(), in); }
   std::vector<T> to_host(stream in = {}) const {

@@ -5,7 +5,7 @@
 
 namespace nz::cpu {
 
-/// Rows that were cut into segments: those that `binned` is to keep apart.
+/// The rows that were split into segments: `binned` stores them apart.
 inline std::vector<index> long_rows_of(const chunking& cut) {
   std::vector<index> out;
   for (const chunking::segment& segment : cut.segments)
@@ -13,7 +13,7 @@ inline std::vector<index> long_rows_of(const chunking& cut) {
   return out;
 }
 
-/// Makes segments, which point into `from`, point into the rows that were kept apart of it.
+/// Segments of `from`, changed to point into the rows that are stored apart.
 template <class A> chunking with_segments_apart(chunking cut, const binned<A>& a, csr_view<A> from) {
   auto segment = cut.segments.begin();
   for (std::size_t i = 0; i < a.long_row.size(); ++i) {

@@ -1,11 +1,9 @@
-// Bin of rows by bin of rows, and in each block of columns by block of columns: a near cache holds the
-// block's x and the bin's sums, and the next block's x is fetched meanwhile.
-//
-// Good: x gathered from all over by rows of so many entries that a bin and a block share a good deal.
-// Bad: short rows and very many columns: x is read once for each bin, whole.
-// Traffic: 12 bytes per entry in double, and x once for each bin, from the last cache if it is held there.
-// Source: none; blocks of columns as in Nishtala, Vuduc, Demmel, Yelick, "When cache blocking of sparse
-// matrix vector multiply works and why" (2007), with entries dealt so that additions do not wait.
+// Each bin of rows goes through the blocks of columns: the block's x and the bin's sums stay in the cache,
+// and the next block's x is prefetched. Good: x gathered from everywhere, by rows so long that a bin and a
+// block have many entries in common. Bad: short rows and very many columns: each bin reads all of x. Traffic:
+// 12 bytes per entry in double, and x once for each bin, from the last-level cache if it fits. Source: column
+// blocks as in Nishtala, Vuduc, Demmel, Yelick, "When cache blocking of sparse matrix vector multiply works
+// and why" (2007); here with entries dealt so that additions do not wait.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -14,22 +12,22 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/binned_internal.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/share.hpp>
 
 #ifndef NONZERO_CPU_BINNED_ONE_PASS  // this file is included by itself, once for each target
 #  define NONZERO_CPU_BINNED_ONE_PASS
 namespace nz::cpu {
 
-/// What to fetch into a near cache, a few lines with every eight entries.
+/// What to prefetch: a few cache lines with every eight entries.
 struct fetch_ahead {
   const char *from = nullptr, *to = nullptr;
   int lines = 0;
 };
 constexpr int line_bytes = 64;
 
-/// S: what values are held in, V: what they are multiplied and added in.
+/// S: the type of stored values, V: of x and the sums.
 template <class S, class V> struct one_pass_functions {
   /// sums[row[k]] += val[k] * x[col[k]]
   void (*add_products)(const std::uint16_t* col, const std::uint16_t* row, const S* val, offset entries,
@@ -46,7 +44,7 @@ HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
-/// value(k) is what entry k holds.
+/// value(k): of entry k.
 template <class V, class Value>
 HWY_INLINE void add_all(const std::uint16_t* HWY_RESTRICT col, const std::uint16_t* HWY_RESTRICT row,
                         Value value, offset entries, const V* HWY_RESTRICT x, V* HWY_RESTRICT sums,
@@ -77,10 +75,10 @@ void add_scaled(const std::uint16_t* col, const std::uint16_t* row, S val, offse
       col, row, [val](offset) { return static_cast<V>(val); }, entries, x, sums, ahead);
 }
 
-template <class S, class V> using entry = typename compiled_functions<one_pass_functions<S, V>>::entry;
-const entry<float, float> floats(HWY_TARGET, {add_products, add_scaled});
-const entry<float, double> mixed(HWY_TARGET, {add_products, add_scaled});
-const entry<double, double> doubles(HWY_TARGET, {add_products, add_scaled});
+#define NONZERO_ADD(A, V) \
+  compiled_functions<one_pass_functions<A, V>>::add(HWY_TARGET, {add_products, add_scaled})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -90,14 +88,14 @@ HWY_AFTER_NAMESPACE();
 namespace nz::cpu {
 namespace {
 
-constexpr index most_bin_rows = binned<double>::most_bin_rows;  // whose sums a near cache holds
+constexpr index most_bin_rows = binned<double>::most_bin_rows;  // their sums fit into L2
 constexpr offset bin_cost = 16 * most_bin_rows;                 // entries and twice the rows of a bin
 constexpr chunk_size part_of_bin{.most_rows = most_bin_rows / 8, .cost = bin_cost / 16, .row_cost = 2};
-constexpr index least_block_cols = 8192;  // whose x the nearest cache holds
+constexpr index least_block_cols = 8192;  // their x fits into L1
 constexpr double blocks_per_entry = 2.5;  // at most so many blocks for each entry of a row
-constexpr double few_blocks = 4;          // so many are never too many
+constexpr double few_blocks = 4;          // always accepted
 
-/// Neighbours in one bin, as far as they fit. Long rows stay by themselves.
+/// Bins of neighbouring rows, as many as fit. Long rows are chunks of their own.
 chunking split_rows(std::span<const offset> row_begin) {
   chunking parts = cut_into_chunks(row_begin, part_of_bin);
   chunking out;
@@ -118,8 +116,7 @@ chunking split_rows(std::span<const offset> row_begin) {
   return out;
 }
 
-/// How many entries there are in the row of an average entry, counting no more than a few hundred; from a
-/// sample of the rows.
+/// The length of the row of an average entry, at most a few hundred; from a sample of the rows.
 double entries_beside(std::span<const offset> row_begin) {
   constexpr index sample = 1 << 16;
   constexpr offset most = 256;
@@ -133,7 +130,7 @@ double entries_beside(std::span<const offset> row_begin) {
   return entries > 0 ? beside / entries : 0;
 }
 
-/// Every bin is a panel. Throws `unsupported` where rows would meet too few of the blocks.
+/// Every bin is a panel. Throws `unsupported` if rows have too few entries for the blocks.
 binned_cut cut_into_bins(const chunking& cut, std::span<const offset> row_begin, index cols) {
   binned_cut out{least_block_cols, {cut.first_row.begin(), cut.first_row.end()}, {}, long_rows_of(cut)};
   for (index b = 0; b <= cut.chunks(); ++b) out.panel_bin.push_back(b);
@@ -169,7 +166,7 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
     }
   }
 
-  /// The next block's x, where the next segment uses most of it.
+  /// The next block's x, if the next segment uses most of it.
   fetch_ahead next_x(offset segment, index block, const V* x) const {
     if (block + 1 >= a_.blocks()) return {};
     const offset here = a_.segment_begin[segment + 1] - a_.segment_begin[segment],
@@ -203,18 +200,13 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
   binned<A> a_;  // a bin for each chunk
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  const chunking cut = split_rows(a.row_begin);
-  auto bins = to_binned(a, cut_into_bins(cut, a.row_begin, a.cols), run_in_team);
-  return std::make_unique<binned_one_pass<A, V>>(a, cut, std::move(bins), options.simd);
-}
-
 }  // namespace
 
 kernel_row binned_one_pass_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    const chunking cut = split_rows(a.row_begin);
+    auto bins = to_binned(a, cut_into_bins(cut, a.row_begin, a.cols), run_in_team);
+    return std::make_unique<binned_one_pass<A, V>>(a, cut, std::move(bins), options.simd);
   }>({.name = "binned_one_pass",
       .format = "binned",
       .summary = "bins of rows, and in each bin blocks of columns",

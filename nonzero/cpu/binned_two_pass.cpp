@@ -1,11 +1,10 @@
-// Panel by panel in two passes: the products of one block of columns after the other, while a near cache
-// holds the block's x, each written where its bin of rows will look for it; then their sums, bin by bin,
-// while a near cache holds the bin's. What is between the passes is as long as a panel.
-//
-// Good: x gathered from all over (graphs, random columns) that no near cache holds.
-// Bad: anything else: each entry is written and read once more.
-// Traffic: 12 bytes per entry in double, x once per panel, the products twice through the last cache.
-// Source: Beamer, Asanović, Patterson, "Reducing Pagerank communication via propagation blocking" (2017).
+// Panel by panel, in two passes. The first multiplies, one block of columns after the other while the block's
+// x is in the cache, and writes each product to its bin of rows. The second adds the products, bin by bin
+// while the bin's sums are in the cache. The products of one panel are stored between the passes. Good: x
+// gathered from everywhere (graphs, random columns) and larger than the L2 cache. Bad: anything else: each
+// product is written and read once more. Traffic: 12 bytes per entry in double, x once per panel, the
+// products twice through the last-level cache. Source: Beamer, Asanović, Patterson, "Reducing Pagerank
+// communication via propagation blocking" (2017).
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -14,15 +13,15 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/binned_internal.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/share.hpp>
 
 #ifndef NONZERO_CPU_BINNED_TWO_PASS  // this file is included by itself, once for each target
 #  define NONZERO_CPU_BINNED_TWO_PASS
 namespace nz::cpu {
 
-/// S: what values are held in, V: what they are multiplied and added in.
+/// S: the type of stored values, V: of x and the sums.
 template <class S, class V> struct binned_functions {
   /// product[k] = val[k] * x[col[k]]
   void (*multiply)(const std::uint16_t* col, const S* val, offset entries, const V* x, V* product);
@@ -70,10 +69,10 @@ void add(const std::uint16_t* HWY_RESTRICT row, const V* HWY_RESTRICT product, o
   for (; k < entries; ++k) sums[row[k]] += product[k];
 }
 
-template <class S, class V> using entry = typename compiled_functions<binned_functions<S, V>>::entry;
-const entry<float, float> floats(HWY_TARGET, {multiply, scale, add});
-const entry<float, double> mixed(HWY_TARGET, {multiply, scale, add});
-const entry<double, double> doubles(HWY_TARGET, {multiply, scale, add});
+#define NONZERO_ADD(A, V) \
+  compiled_functions<binned_functions<A, V>>::add(HWY_TARGET, {multiply, scale, add})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -83,11 +82,11 @@ HWY_AFTER_NAMESPACE();
 namespace nz::cpu {
 namespace {
 
-constexpr index most_bin_rows = 4096;            // whose sums the nearest cache holds
+constexpr index most_bin_rows = 4096;            // their sums fit into L1
 constexpr offset bin_cost = 16 * most_bin_rows;  // entries and sixteen times the rows of a bin
-constexpr index panels = 6;                      // so that the products between the passes take little memory
-constexpr index least_block_cols = 8192;         // whose x the nearest cache holds
-constexpr offset segment_entries = 64;           // a block has more columns where segments would hold fewer
+constexpr index panels = 6;                      // the products of one take little memory
+constexpr index least_block_cols = 8192;         // their x fits into L1
+constexpr offset segment_entries = 64;           // a block gets more columns if segments would have fewer
 
 /// Panels of about the same cost.
 std::vector<index> cut_into_panels(const chunking& cut) {
@@ -133,8 +132,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     out.bytes += products_.size() * sizeof(V);
     return out;
   }
-  /// The products are written and read. (That x is read once for each panel does not count: it grows
-  /// otherwise than a matrix does, and is read in segments from the last cache.)
+  /// The products are written and read. (x, read once per panel from the last-level cache, is not counted.)
   std::uint64_t traffic() const override {
     return prepared_matrix<V>::traffic() +
            2 * static_cast<std::uint64_t>(a_.segment_begin.back()) * sizeof(V);
@@ -169,7 +167,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     return total;
   }
 
-  /// for_bin(bin, first row, sums) on several threads at once.
+  /// for_bin(bin, first row, sums) in parallel.
   template <class ForBin> void run_bins(const V* x, ForBin for_bin) const {
 #  pragma omp parallel if (cut_.cost_before.back() +                                          \
                                static_cast <offset>(cut_.segments.size()) * segment_length >= \
@@ -192,7 +190,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
                                a_.long_rows.val.data() + segment.begin, segment.end - segment.begin, x);
   }
 
-  /// This thread's part of the products.
+  /// This thread's products.
   void multiply_panel(index panel, const V* x) const {
     const offset first = offset{a_.panel_bin[panel]} * a_.blocks(),
                  bins = a_.panel_bin[panel + 1] - a_.panel_bin[panel];
@@ -216,7 +214,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
       full_.multiply(a_.col.data() + from, a_.val.data() + from, entries, x, product);
   }
 
-  /// This thread's part of the bins.
+  /// This thread's bins.
   template <class ForBin> void add_panel(index panel, ForBin& for_bin) const {
     const index first = a_.panel_bin[panel], last = a_.panel_bin[panel + 1];
     const share mine =
@@ -241,18 +239,13 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   mutable array<V> products_, segment_sums_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  return std::make_unique<binned_two_pass<A, V>>(
-      a, cut_into_chunks(a.row_begin, {.most_rows = most_bin_rows, .cost = bin_cost, .row_cost = 16}),
-      options.simd);
-}
-
 }  // namespace
 
 kernel_row binned_two_pass_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    return std::make_unique<binned_two_pass<A, V>>(
+        a, cut_into_chunks(a.row_begin, {.most_rows = most_bin_rows, .cost = bin_cost, .row_cost = 16}),
+        options.simd);
   }>({.name = "binned_two_pass",
       .format = "binned",
       .summary = "products by blocks of columns, then sums by bins of rows",

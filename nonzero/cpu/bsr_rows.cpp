@@ -1,8 +1,8 @@
-// Each thread has about as many entries as the others; the values of a block's column are multiplied at once
-// by their x, and each column has sums of its own, so that no addition waits for the one before.
-// Good: small dense blocks, as several unknowns at a node of a mesh make them.  Bad: blocks that are not
-// full: their entries are in the rest, which is CSR and summed entry by entry. Traffic: 8.4 bytes per entry
-// of 3 x 3 blocks in double, 4.4 where all values are exact in single, plus x.
+// Each thread has about the same number of entries. A column of a block is one vector multiply-add with its
+// x; each column of a block has its own sums, so that additions do not wait. Good: small dense blocks, as
+// from several unknowns per mesh node.  Bad: blocks that are not full: their entries are in the rest, which
+// is CSR and summed entry by entry. Traffic: 8.4 bytes per entry of 3 x 3 blocks in double, 4.4 if all values
+// are exact in single, plus x.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -16,17 +16,17 @@
 
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
-#include <nonzero/cpu/registers_internal.hpp>
 #include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/bsr.hpp>
 
 #ifndef NONZERO_CPU_BSR_ROWS  // this file is included by itself, once for each target
 #  define NONZERO_CPU_BSR_ROWS
 namespace nz::cpu {
 
-/// A: what values are held in, V: what they are multiplied and added in.
+/// A: the type of stored values, V: of x and the sums.
 template <class A, class V> struct bsr_functions {
-  /// Sums of block rows; `begin` is that of the first of them, `blocks` how many the matrix has.
+  /// Sums of block rows; `begin` is of the first of them, `blocks` the number of blocks of the matrix.
   void (*find_block_sums)(index block_size, const offset* begin, const index* col, const A* val,
                           offset blocks, index block_rows, const V* x, V* sums);
   V (*find_sum)(const index* col, const A* val, offset entries, const V* x);
@@ -39,7 +39,7 @@ HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
-/// The compiler's vectors, and not Highway's: there can be arrays of them for every target. A column of a
+/// The compiler's vectors instead of Highway's: there can be arrays of them for every target. A column of a
 /// block takes `parts` of them; the last may have lanes past the column's end, whose sums are not used.
 template <int Size, class A, class V> struct column_vectors {
   static constexpr int most_lanes = register_bytes / int{sizeof(V)};
@@ -60,7 +60,7 @@ template <int Size, class A, class V> struct column_vectors {
 #endif
     loaded column;
     __builtin_memcpy(&column, values,
-                     sizeof(column));  // a block lies at any address: not a vector's own load
+                     sizeof(column));  // blocks are not aligned
     acc += __builtin_convertvector(column, vec) * x;
   }
 };
@@ -71,9 +71,9 @@ void find_block_sums_of(const offset* begin, const index* col, const A* val, off
   using vectors = column_vectors<Size, A, V>;
   using vec = typename vectors::vec;
   constexpr int lanes = vectors::lanes, parts = vectors::parts;
-  // As many columns have sums of their own as keep all of them in registers.
+  // As many columns have their own sums as fit into registers.
   constexpr int columns = Size * parts <= 8 ? Size : 8 / parts;
-  // The last block of all has nothing behind it that could be loaded in vain.
+  // Nothing may be read past the last block.
   const offset end_of_vectors = parts * lanes == Size ? blocks : blocks - 1;
   offset k = begin[0];
   for (index i = 0; i < block_rows; ++i, sums += Size) {
@@ -124,10 +124,10 @@ template <class A, class V> V find_sum(const index* col, const A* val, offset en
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-const compiled_functions<bsr_functions<float, float>>::entry floats(HWY_TARGET, {find_block_sums, find_sum});
-const compiled_functions<bsr_functions<float, double>>::entry mixed(HWY_TARGET, {find_block_sums, find_sum});
-const compiled_functions<bsr_functions<double, double>>::entry doubles(HWY_TARGET,
-                                                                       {find_block_sums, find_sum});
+#define NONZERO_ADD(A, V) \
+  compiled_functions<bsr_functions<A, V>>::add(HWY_TARGET, {find_block_sums, find_sum})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -146,7 +146,7 @@ template <class A, class V> class bsr_rows final : public chunked_matrix<V> {
   footprint storage() const override { return footprint_of(a_); }
 
  private:
-  /// Block rows that have blocks are within one chunk; the rows before and after these have none.
+  /// Block rows with blocks are within one chunk; rows before and after them have no blocks.
   void find_sums(index chunk, const V* x, V* sums) const override {
     const index first = this->cut().first_row[chunk], last = this->cut().first_row[chunk + 1];
     const index size = a_.block_size, block_last = last / size;
@@ -172,8 +172,7 @@ template <class A, class V> class bsr_rows final : public chunked_matrix<V> {
   bsr<A> a_;
 };
 
-/// Calls body for the block rows of the chunks that the calling thread multiplies with, so that it is also
-/// the first to touch them.
+/// Calls body for the block rows of the calling thread's chunks: it is the first to touch them (NUMA).
 void run_as_multiplied(const chunking& cut, index block_size, index block_rows, const auto& body) {
 #  pragma omp parallel
   {
@@ -196,27 +195,23 @@ std::unique_ptr<prepared_matrix<V>> place(bsr<A> a, chunking cut, std::span<cons
   return std::make_unique<bsr_rows<A, V>>(std::move(a), std::move(cut), options.simd);
 }
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  bsr_options how;
-  how.block_size = find_block_size(a);
-  how.longest_row = long_row_from;
-  chunking cut = cut_into_chunks(a.row_begin, {.block_rows = how.block_size});
-  how.run = [&](index block_rows, const auto& body) {
-    run_as_multiplied(cut, how.block_size, block_rows, body);
-  };
-  if constexpr (sizeof(A) == sizeof(double))
-    if (auto narrow = to_bsr_of_floats(a, how))
-      return place<float, V>(std::move(*narrow), std::move(cut), a.row_begin, options);
-  bsr<A> converted = to_bsr(a, how);  // while `cut` is still whole
-  return place<A, V>(std::move(converted), std::move(cut), a.row_begin, options);
-}
-
 }  // namespace
 
 kernel_row bsr_rows_row() {
-  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+  return row_with<[]<class A, class V>(
+                      csr_view<A> a, const prepare_options& options) -> std::unique_ptr<prepared_matrix<V>> {
+    bsr_options how;
+    how.block_size = find_block_size(a);
+    how.longest_row = long_row_from;
+    chunking cut = cut_into_chunks(a.row_begin, {.block_rows = how.block_size});
+    how.run = [&](index block_rows, const auto& body) {
+      run_as_multiplied(cut, how.block_size, block_rows, body);
+    };
+    if constexpr (sizeof(A) == sizeof(double))
+      if (auto narrow = to_bsr_of_floats(a, how))
+        return place<float, V>(std::move(*narrow), std::move(cut), a.row_begin, options);
+    bsr<A> converted = to_bsr(a, how);  // before `cut` is moved from
+    return place<A, V>(std::move(converted), std::move(cut), a.row_begin, options);
   }>({.name = "bsr_rows",
       .format = "bsr",
       .summary = "equal numbers of entries per thread; one column of a block at a time",

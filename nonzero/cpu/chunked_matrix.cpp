@@ -7,7 +7,7 @@
 namespace nz::cpu {
 namespace {
 
-/// y = A x and its product with a vector, and nothing else.
+/// Whether a step is y = A x and its product with a vector, and nothing else.
 template <class V> bool is_product_alone(const fused_step<V>& step) {
   return step.alpha == V{1} && step.b == nullptr && step.c == nullptr && step.shift == V{0} &&
          step.shift_from == nullptr && step.scaled == nullptr && step.count == nullptr && step.sums() == 1 &&
@@ -85,7 +85,7 @@ template <class V> index chunked_matrix<V>::chunk_of(index row) const {
                             cut_.first_row.begin() - 1);
 }
 
-/// for_chunk(chunk, first row, rows) on several threads at once, after the segments of all long rows.
+/// for_chunk(chunk, first row, rows) in parallel, after the segments of all long rows.
 template <class V>
 template <class ForChunk>
 void chunked_matrix<V>::run_chunks(const V* x, ForChunk for_chunk) const {
@@ -141,7 +141,7 @@ template <class V> V sum_of_segments(const chunking& cut, std::span<const V> seg
   return sum;
 }
 
-/// A x into y; then(chunk, first row, rows) while the chunk's is in the nearest cache.
+/// A x into y; then(chunk, first row, rows) while the chunk is in L1.
 template <class V> template <class Then> void chunked_matrix<V>::run_into(const V* x, V* y, Then then) const {
   run_chunks(x, [&](index chunk, index first, index rows) {
     if (cut_.is_long_row(chunk))
@@ -172,7 +172,7 @@ step_sums chunked_matrix<V>::run_fused(const V* x, const chunk_epilogue<V>& epil
   return sum_of_chunks();
 }
 
-/// The step of conjugate gradients leaves A x as it is: it is found where it belongs, not copied there.
+/// The step of conjugate gradients needs A x itself: it is computed in place, without a copy.
 template <class V>
 void chunked_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const {
   if (!is_product_alone(step)) return prepared_matrix<V>::run_step(x, step, y, sums, in);
@@ -184,9 +184,32 @@ void chunked_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, do
   sums[0] = sum_of_chunks().first;
 }
 
-template float sum_of_segments(const chunking&, std::span<const float>, index);
-template double sum_of_segments(const chunking&, std::span<const double>, index);
-template class chunked_matrix<float>;
-template class chunked_matrix<double>;
+template <class V>
+permuted_matrix<V>::permuted_matrix(std::unique_ptr<prepared_matrix<V>> places, array<index> row)
+    : prepared_matrix<V>(places->rows(), places->cols(), places->where()),
+      places_(std::move(places)),
+      row_(std::move(row)) {}
+
+template <class V> footprint permuted_matrix<V>::storage() const {
+  footprint size = places_->storage();
+  size.bytes += row_.size() * sizeof(index);
+  return size;
+}
+
+template <class V> void permuted_matrix<V>::run(V alpha, const V* x, V beta, V* y, stream) const {
+  const scale_and_add<V> epilogue{alpha, beta};
+  places_->apply({x, static_cast<std::size_t>(this->cols())}, [&](index first, std::span<V> sums) {
+    const index* row = row_.data() + first;
+    for (std::size_t i = 0; i < sums.size(); ++i) epilogue(sums[i], y[row[i]]);
+    return 0.0;
+  });
+}
+
+#define NONZERO_INSTANTIATE(V)                                            \
+  template V sum_of_segments(const chunking&, std::span<const V>, index); \
+  template class chunked_matrix<V>;                                       \
+  template class permuted_matrix<V>;
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::cpu

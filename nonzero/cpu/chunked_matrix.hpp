@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include <nonzero/core/array.hpp>
@@ -7,16 +8,16 @@
 
 namespace nz::cpu {
 
-/// The most rows in a chunk: their sums stay in the nearest cache until the epilogue takes them.
+/// The most rows in a chunk: their sums stay in L1 until the epilogue reads them.
 constexpr index most_chunk_rows = 1024;
-/// A chunk is closed once its entries and four times its rows come to this.
+/// A chunk ends when its entries plus four times its rows reach this.
 constexpr offset chunk_cost = offset{4} * most_chunk_rows;
-/// A row of more entries is a chunk of its own, cut into segments that several threads can share.
+/// A longer row is a chunk of its own, split into segments for several threads.
 constexpr offset long_row_from = 2 * chunk_cost;
 constexpr offset segment_length = chunk_cost;
 
-/// How rows are cut for the threads. It depends on the matrix alone, never on how many threads there are:
-/// that is what makes the results the same for any number of them.
+/// How rows are divided among threads. Depends on the matrix alone, so that results are the same for any
+/// number of threads.
 struct chunking {
   struct segment {
     index row;
@@ -35,24 +36,25 @@ struct chunking {
 struct chunk_size {
   index most_rows = most_chunk_rows;
   offset cost = chunk_cost;
-  offset row_cost = 4;  // what a row costs beside its entries
+  offset row_cost = 4;  // of a row, in addition to its entries
   index block_rows =
       1;  // so many rows belong together: no chunk parts them, except where one of them is long
 };
 
-/// A chunk is closed once it has `most_rows` or its entries and rows cost `cost`. A row of more than twice
-/// that is a chunk of its own. Takes time for the chunks, not for the rows.
+/// A chunk ends when it has `most_rows` rows or reaches `cost`. A row of more than twice that is a chunk of
+/// its own. Takes time for the chunks, not for the rows.
 chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size = {});
 
-/// The same with the segments counted from their row's begin, for formats that keep a row's entries apart.
+/// The same with segments counted from the begin of their row, for formats that do not store a row in one
+/// place.
 chunking with_segments_in_rows(chunking cut, std::span<const offset> row_begin);
 
 /// The sum of a long row, given those of all segments: added in order.
 template <class V> V sum_of_segments(const chunking& cut, std::span<const V> segment_sums, index row);
 
-/// A matrix whose kernel finds the sums of one chunk of rows at a time. Threads have consecutive chunks of
-/// about the same cost, or take one after the other where chunks are so large that they are few; long rows
-/// come first, cut into segments whose sums are added in order.
+/// A matrix whose kernel computes the sums of one chunk of rows at a time. Each thread has consecutive chunks
+/// of about the same cost, or takes the next chunk when chunks are large and few. Long rows come first, in
+/// segments whose sums are added in order.
 template <class V> class chunked_matrix : public prepared_matrix<V> {
  protected:
   chunked_matrix(index rows, index cols, chunking cut);
@@ -79,6 +81,21 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   mutable array<V> segment_sums_;
   mutable array<step_sums> parts_;  // of a fused step's sums: each chunk's
   mutable array<V> large_sums_;     // rows long where chunks have more than most_chunk_rows, else empty
+};
+
+/// A matrix whose rows are stored in another order: place p has row row[p]. Chunks of places are not chunks
+/// of rows, so a fused step computes all of A x first.
+template <class V> class permuted_matrix final : public prepared_matrix<V> {
+ public:
+  /// `places` multiplies the rows in the order in which they are stored.
+  permuted_matrix(std::unique_ptr<prepared_matrix<V>> places, array<index> row);
+  footprint storage() const override;
+
+ private:
+  void run(V alpha, const V* x, V beta, V* y, stream) const override;
+
+  std::unique_ptr<prepared_matrix<V>> places_;
+  array<index> row_;
 };
 
 }  // namespace nz::cpu

@@ -1,8 +1,8 @@
-// The entries of a row follow each other: each run of them is summed in a register and added to its row's sum
-// once. Chunks begin where rows do, so nothing is shared between threads.
+// The entries of a row are consecutive: each run is summed in a register and added to its row's sum once.
+// Chunks begin at rows, so threads share nothing.
 // Good: matrices of mostly empty rows, which cost nothing here.  Bad: short rows (each run ends in a branch
-// that is hard to predict_whole); everything else that csr_balanced does with less to read.
-// Traffic: 16 bytes per entry in double, plus the gather of x.
+// that is hard to predict); all other matrices, for which csr_balanced reads less. Traffic: 16 bytes per
+// entry in double, plus the gather of x.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -11,9 +11,8 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/coo_internal.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/formats/coo.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -31,9 +30,9 @@ void add_sums(const index* row, const index* col, const A* val, offset entries, 
   }
 }
 
-const compiled_functions<coo_functions<float, float>>::entry floats(HWY_TARGET, {add_sums});
-const compiled_functions<coo_functions<float, double>>::entry mixed(HWY_TARGET, {add_sums});
-const compiled_functions<coo_functions<double, double>>::entry doubles(HWY_TARGET, {add_sums});
+#define NONZERO_ADD(A, V) compiled_functions<coo_functions<A, V>>::add(HWY_TARGET, {add_sums})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -72,16 +71,11 @@ template <class A, class V> class coo_runs final : public chunked_matrix<V> {
   array<offset> chunk_begin_;  // chunks+1 long
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  return std::make_unique<coo_runs<A, V>>(a, options.simd);
-}
-
 }  // namespace
 
 kernel_row coo_runs_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    return std::make_unique<coo_runs<A, V>>(a, options.simd);
   }>({.name = "coo_runs", .format = "coo", .summary = "each run of entries of one row summed at once"});
 }
 

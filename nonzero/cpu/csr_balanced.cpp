@@ -1,8 +1,7 @@
-// Each thread has about as many entries as the others; rows of up to 16 entries are summed by a loop without
-// branches for their length, as long as rows of that length follow each other, longer ones by several sums at
-// once.
-// Good: any matrix, at no conversion.  Bad: short rows whose lengths change all the time (mispredicted
-// branches). Traffic: 12 bytes per entry and 8 per row in double, plus the gather of x.
+// Each thread has about the same number of entries. Rows of up to 16 entries are summed by an unrolled loop
+// for their length, as long as rows of that length follow each other; longer rows by eight partial sums.
+// Good: any matrix; needs no conversion.  Bad: short rows of changing length (mispredicted branches).
+// Traffic: 12 bytes per entry and 8 per row in double, plus the gather of x.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -11,8 +10,8 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/formats/csr.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -34,7 +33,7 @@ HWY_INLINE index sum_equal_rows(const offset* row_begin, const index* col, const
   return i;
 }
 
-/// Eight sums at once, so that no addition waits for the one before.
+/// Eight partial sums, so that additions do not wait.
 template <class A, class V> V find_sum(const index* col, const A* val, offset entries, const V* x) {
   constexpr int width = 8;
   V sums[width] = {};
@@ -81,9 +80,9 @@ void find_sums(const offset* row_begin, const index* col, const A* val, index ro
   }
 }
 
-const compiled_functions<csr_functions<float, float>>::entry floats(HWY_TARGET, {find_sums, find_sum});
-const compiled_functions<csr_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums, find_sum});
-const compiled_functions<csr_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums, find_sum});
+#define NONZERO_ADD(A, V) compiled_functions<csr_functions<A, V>>::add(HWY_TARGET, {find_sums, find_sum})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -113,20 +112,15 @@ template <class A, class V> class csr_balanced final : public chunked_matrix<V> 
   }
 
   csr_functions<A, V> functions_;
-  std::unique_ptr<const csr<A>> copy_;  // none where the matrix is borrowed
+  std::unique_ptr<const csr<A>> copy_;  // null if the matrix is borrowed
   csr_view<A> a_;
 };
-
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  return std::make_unique<csr_balanced<A, V>>(a, options);
-}
 
 }  // namespace
 
 kernel_row csr_balanced_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    return std::make_unique<csr_balanced<A, V>>(a, options);
   }>({.name = "csr_balanced",
       .format = "csr",
       .summary = "equal numbers of entries per thread; short rows by loops for their length",

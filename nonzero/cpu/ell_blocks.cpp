@@ -1,8 +1,6 @@
-// Eight rows at a time, column by column, with a sum for each in registers; where one of them ends early, the
-// rest row by row.
-// Good: rows of equal length, which need no other loop than this.  Bad: few long rows among short ones: the
-// matrix is mostly padding, which is not read but takes its memory.
-// Traffic: 12 bytes per entry in double and next to no padding, plus the gather of x.
+// Eight rows at a time, column by column, with their sums in registers; if one of them ends early, the rest
+// row by row. Good: rows of equal length.  Bad: few long rows among short ones: mostly padding, which is not
+// read but takes memory. Traffic: 12 bytes per entry in double, almost no padding, plus the gather of x.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -11,24 +9,24 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/columns_internal.hpp>
-#include <nonzero/cpu/ell_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
+#include <nonzero/cpu/simd_internal.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
-/// Columns that are walked before the next rows are: more would be more streams of memory than the processor
-/// foresees, fewer would load and store the sums more often.
+/// Columns of a panel: with more, the hardware prefetcher has too many streams; with fewer, sums are loaded
+/// and stored more often.
 constexpr offset panel_columns = 16;
 
-/// How many columns have no padding in any of eight rows. Padding is at the rows' ends only.
+/// The number of columns without padding in any of eight rows. Padding is at the ends of rows only.
 HWY_INLINE offset full_columns(offset width, strided_places at, const index* col) {
   offset low = 0, high = width;
-  for (offset k = width - 1; low < high; k = low + (high - low) / 2) {  // most often all of them are
+  for (offset k = width - 1; low < high; k = low + (high - low) / 2) {  // usually all of them
     index any = 0;
-    for (int r = 0; r < block_rows; ++r) any |= col[at(k) + r];
+    for (int r = 0; r < rows_at_once; ++r) any |= col[at(k) + r];
     if (any >= 0)
       low = k + 1;
     else
@@ -41,10 +39,10 @@ template <class A, class V>
 HWY_NOINLINE void add_panel(offset width, strided_places at, const index* col, const A* val, index rows,
                             const V* x, V* sums) {
   index i = 0;
-  for (; i + block_rows <= rows; i += block_rows, at.begin += block_rows) {
+  for (; i + rows_at_once <= rows; i += rows_at_once, at.begin += rows_at_once) {
     const offset full = full_columns(width, at, col);
     add_columns(full, at, col, val, x, sums + i);
-    for (int r = 0; full < width && r < block_rows; ++r)
+    for (int r = 0; full < width && r < rows_at_once; ++r)
       sums[i + r] += sum_row(full, width, strided_places{at.begin + r, at.stride}, col, val, x);
   }
   for (; i < rows; ++i, ++at.begin) sums[i] += sum_row(0, width, at, col, val, x);
@@ -59,9 +57,9 @@ void find_sums(const index* col, const A* val, offset stride, offset width, inde
               strided_places{k * stride + first, stride}, col, val, rows, x, sums);
 }
 
-const compiled_functions<ell_functions<float, float>>::entry floats(HWY_TARGET, {find_sums});
-const compiled_functions<ell_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums});
-const compiled_functions<ell_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums});
+#define NONZERO_ADD(A, V) compiled_functions<ell_functions<A, V>>::add(HWY_TARGET, {find_sums})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -92,16 +90,11 @@ template <class A, class V> class ell_blocks final : public chunked_matrix<V> {
   ell<A> a_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  return std::make_unique<ell_blocks<A, V>>(a, options);
-}
-
 }  // namespace
 
 kernel_row ell_blocks_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    return std::make_unique<ell_blocks<A, V>>(a, options);
   }>({.name = "ell_blocks", .format = "ell", .summary = "eight rows at a time, column by column"});
 }
 

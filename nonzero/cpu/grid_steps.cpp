@@ -1,10 +1,8 @@
-// Steps on a grid, tile by tile: a thread copies a tile and what lies around it into its cache, makes all
-// steps of the pass there, each on a rim of cells less than the one before, and writes the tile.
-// Good: grids past the last cache, where a step is otherwise as slow as memory.  Bad: cubes, of whose tiles
-// the rim is a large part: they have two steps in a pass only.
-// Traffic: 16 bytes per cell and pass in double, and what rims add: next to nothing on a line, a tenth in a
-// square, a third in a cube.
-// Source: overlapped tiling (Krishnamoorthy et al. 2007).
+// Steps on a grid, tile by tile: a thread copies a tile and a rim around it into its cache, makes all steps
+// of the pass there, each on a rim that is one cell narrower, and writes the tile. Good: grids larger than
+// the last-level cache, where a single step is limited by memory.  Bad: cubes, whose rims are large: they
+// make only two steps in a pass. Traffic: 16 bytes per cell and pass in double, plus the rims: almost nothing
+// on a line, a tenth in a square, a third in a cube. Source: overlapped tiling (Krishnamoorthy et al. 2007).
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -24,11 +22,11 @@
 #  define NONZERO_CPU_GRID_STEPS
 namespace nz::cpu {
 
-/// A row of cells and how far its neighbours' rows are from it; those of dimensions that there are not, 0.
+/// A row of cells, and the distances of its neighbours' rows; 0 for missing dimensions.
 template <class V> struct row_of_cells {
   const V* from;
   V* to;
-  V* change;  // (A q); null where nobody asks
+  V* change;  // (A q); null if not needed
   index count;
   offset to_y, to_z;
 };
@@ -47,7 +45,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// As many cells from i on as D has lanes. One lane rounds as many do.
+/// As many cells from i on as D has lanes. Rounding does not depend on the number of lanes.
 template <int Dim, bool HasChange, class D, class V>
 HWY_INLINE void step_cells(D d, row_of_cells<V> row, index i, hn::Vec<D> factor) {
   const V* at = row.from + i;
@@ -82,7 +80,7 @@ template <int Dim, class V> void step_row(const row_of_cells<V>& row, V factor) 
     step_cells_of<Dim, true>(row, factor);
 }
 
-/// Eight sums, so that the compiler has vectors of them, added in a fixed order.
+/// Eight sums, which the compiler puts into vectors, added in a fixed order.
 template <class V> double sum_squares(const V* values, index count) {
   constexpr int sums = 8;
   double sum[sums] = {};
@@ -101,8 +99,9 @@ template <class V> double sum_squares(const V* values, index count) {
 
 template <class V>
 constexpr grid_functions<V> functions{{step_row<1, V>, step_row<2, V>, step_row<3, V>}, sum_squares<V>};
-const compiled_functions<grid_functions<float>>::entry floats(HWY_TARGET, functions<float>);
-const compiled_functions<grid_functions<double>>::entry doubles(HWY_TARGET, functions<double>);
+#define NONZERO_ADD(V) compiled_functions<grid_functions<V>>::add(HWY_TARGET, functions<V>)&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_VALUE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -113,7 +112,7 @@ namespace nz {
 namespace cpu {
 namespace {
 
-/// How a grid is cut, so that two copies of a tile and its rim fit into the cache of a core.
+/// How a grid is divided into tiles, so that two copies of a tile and its rim fit into a core's cache.
 struct tiling {
   std::array<index, 3> length;  // of a tile in x, y and z
   int most_steps;
@@ -124,7 +123,7 @@ constexpr tiling tilings[] = {{{2048, 1, 1}, 32}, {{256, 64, 1}, 8}, {{128, 16, 
 struct cell_box {
   std::array<index, 3> begin, end;
 
-  /// With a rim of so many cells around it, as far as there are any.
+  /// With a rim of so many cells, inside the grid.
   cell_box grown(index rim, int dim, index side) const {
     cell_box out = *this;
     for (int d = 0; d < dim; ++d) {
@@ -138,7 +137,7 @@ struct cell_box {
 /// Two copies of a tile with its rim and one cell more on each side; which cell is where.
 template <class V> class tile_copies {
  public:
-  /// For the tile that `most` is the rim of.
+  /// For a tile; `most` is the tile with its rim.
   void place(const cell_box& most, int dim) {
     for (int d = 0; d < 3; ++d) {
       const index around = d < dim ? 1 : 0;
@@ -189,7 +188,7 @@ template <class V> class tiled_steps final : public grid_steps<V> {
     for (const double part : norms_) *norm += part;
   }
 
-  /// The sum of the squares of (A q) in the last step, where it is asked for.
+  /// The sum of the squares of (A q) in the last step, if needed.
   double run_tile(offset number, int steps, const V* from, V* to, bool with_norm) {
     const int dim = this->grid().dim;
     const index side = this->grid().side;
@@ -229,7 +228,7 @@ template <class V> class tiled_steps final : public grid_steps<V> {
     return sum;
   }
 
-  /// Writes the cells outside of the grid that touch a box of a copy: 0, or what is at the edge.
+  /// Writes the cells outside of the grid that touch a box of a copy: 0, or the value at the edge.
   void fill_outside(tile_copies<V>& near, int copy, const cell_box& box) const {
     const bool mirrors = this->grid().edge == grid_edge::mirror;
     const index last = this->grid().side - 1;
@@ -275,10 +274,11 @@ std::unique_ptr<grid_steps<V>> cpu_grid_steps(const cell_grid& grid, V factor,
   return std::make_unique<cpu::tiled_steps<V>>(grid, factor, on);
 }
 
-template std::unique_ptr<grid_steps<float>> cpu_grid_steps(const cell_grid&, float,
+#  define NONZERO_INSTANTIATE(V)                                                \
+    template std::unique_ptr<grid_steps<V>> cpu_grid_steps(const cell_grid&, V, \
                                                            const std::shared_ptr<device>&);
-template std::unique_ptr<grid_steps<double>> cpu_grid_steps(const cell_grid&, double,
-                                                            const std::shared_ptr<device>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#  undef NONZERO_INSTANTIATE
 
 }  // namespace nz
 #endif

@@ -1,14 +1,12 @@
-// ell_blocks over the first entries of a chunk's rows, then coo_runs over what is left of them, while the
-// sums are in the nearest cache. Good: rows of about equal length with a few far longer.  Bad: rows of all
-// lengths (padding in the one part, 16 bytes per entry in the other). Traffic: ell's for the regular part and
-// 16 bytes per entry in double for the rest.
+// ell_blocks over the first entries of a chunk's rows, then coo_runs over the rest while the sums are in L1.
+// Good: rows of about equal length, and a few much longer.  Bad: rows of many lengths (padding in ELL, 16
+// bytes per entry in COO). Traffic: that of ell for the regular entries, 16 bytes per entry in double for the
+// rest.
 #include <algorithm>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/coo_internal.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
-#include <nonzero/cpu/ell_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/targets_internal.hpp>
 #include <nonzero/formats/hyb.hpp>
 
@@ -57,16 +55,11 @@ template <class A, class V> class hyb_blocks final : public chunked_matrix<V> {
   array<offset> rest_begin_;  // chunks+1 long: entries of the rest before each
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  return std::make_unique<hyb_blocks<A, V>>(a, options);
-}
-
 }  // namespace
 
 kernel_row hyb_blocks_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    return std::make_unique<hyb_blocks<A, V>>(a, options);
   }>({.name = "hyb_blocks", .format = "hyb", .summary = "ell_blocks, then coo_runs, chunk by chunk"});
 }
 

@@ -6,7 +6,7 @@
 
 namespace nz {
 
-/// The rows of the table of kernels for those of this folder.
+/// The kernels of this folder.
 std::span<const kernel_row> cpu_kernels();
 
 }  // namespace nz

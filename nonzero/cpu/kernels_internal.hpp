@@ -6,7 +6,7 @@
 
 namespace nz::cpu {
 
-// The rows of the kernels in this folder: NAME_row(), defined in NAME.cpp.
+// NAME_row() of each kernel, defined in NAME.cpp.
 #define NONZERO_CPU_KERNEL(name) kernel_row name##_row();
 #include <nonzero/cpu/kernels.def>
 #undef NONZERO_CPU_KERNEL

@@ -1,10 +1,9 @@
-// A slice of rows at a time: its runs by whole vectors of rows, for which x is read in order and no column is
-// read at all; the rest by groups of eight rows, an entry of each at a time.
-// Good: stencils and bands (runs), values that repeat or are short, columns near each other, short rows of
-// changing length (sorted inside the slice, so that no branch depends on a single row's).
-// Bad: full values and far columns only: nothing is saved.
-// Traffic: from nothing but x and y (stencils) to 12 bytes per entry and 6 per row in double, plus the gather
-// of x.
+// A slice of rows at a time: its runs by whole vectors of rows, for which x is read in order and no columns
+// are read; the rest in groups of eight rows, one entry of each at a time. Good: stencils and bands (runs),
+// values that repeat or are exact in single, columns near each other, short rows of changing length (sorted
+// within the slice, so that no branch depends on a single row). Bad: full values and far columns only:
+// nothing is saved. Traffic: from x and y only (stencils) to 12 bytes per entry and 6 per row in double, plus
+// the gather of x.
 #include <bit>
 #include <cstring>
 
@@ -24,8 +23,8 @@
 #  define NONZERO_CPU_PACKED_SLICES
 namespace nz::cpu {
 
-/// The arrays of packed<A>, as the functions below take them: code compiled for one instruction set must not
-/// instantiate what others share.
+/// The arrays of packed<A>, as pointers: code for one instruction set must not instantiate templates that
+/// others share.
 template <class A> struct packed_arrays {
   const packed_slice* slices;
   const packed_run* runs;
@@ -39,10 +38,10 @@ template <class A> struct packed_arrays {
   const A* full_value;
 };
 
-/// A: what full values are held in, V: what they are multiplied and added in.
+/// A: the type of full values, V: of x and the sums.
 template <class A, class V> struct packed_functions {
   void (*find_sums)(const packed_arrays<A>& a, index slice, const V* x, V* sums);
-  /// Over entries [begin, end) of the one row that a slice holds.
+  /// Over the entries [begin, end) of a slice of one row.
   V (*find_sum)(const packed_arrays<A>& a, index slice, offset begin, offset end, const V* x);
 };
 
@@ -55,7 +54,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Values that are all the same, read as if they were an array.
+/// One value, read as an array.
 template <class A> struct constant_values {
   A value;
   HWY_INLINE A operator[](offset) const { return value; }
@@ -71,8 +70,8 @@ HWY_INLINE hn::VFromD<D> load(D d, const float* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
 }
 
-/// Sums of packed_run::block_rows rows whose columns are row + diagonal[k]; x points at the first row's own.
-/// vector_at(d, k, i) gives the values of diagonal k from row i on.
+/// Sums of packed_run::block_rows rows whose columns are row + diagonal[k]; x points to that of the first
+/// row. vector_at(d, k, i) gives the values of diagonal k from row i on.
 template <class V, class Vectors>
 HWY_INLINE void sum_block(const index* diagonal, index width, const V* x, V* sums, Vectors vector_at) {
   const hn::CappedTag<V, packed_run::block_rows> d;
@@ -94,7 +93,7 @@ HWY_INLINE void sum_block(const index* diagonal, index width, const V* x, V* sum
 #endif
 }
 
-/// A run whose block that starts at row i has its values at val + i * width, column by column.
+/// A run; the block that starts at row i has its values at val + i * width, column by column.
 template <class V, class S>
 void sum_run_of_values(const index* diagonal, index width, index rows, const S* val, const V* x, V* sums) {
   constexpr index block = packed_run::block_rows;
@@ -125,7 +124,7 @@ void sum_run_of_constants(const index* diagonal, index width, index rows, const 
   }
 }
 
-/// Eight sums at once, so that no addition waits for the one before.
+/// Eight partial sums, so that additions do not wait.
 template <class V, class Column, class Values>
 HWY_INLINE V sum_of_row(const Column* col, Values val, offset entries, const V* x) {
   constexpr int width = 8;
@@ -142,10 +141,10 @@ HWY_INLINE V sum_of_row(const Column* col, Values val, offset entries, const V* 
 }
 
 constexpr index group = 8;
-/// NEON and SSE4 would gather through memory; AVX2 and SVE have an instruction, which was not tried here.
+/// AVX-512 only: NEON and SSE4 would gather through memory.
 constexpr bool has_fast_gather = HWY_TARGET == HWY_AVX3;
 
-/// The columns of a group's next entries. Near ones are loaded four at a time: loads are what is short.
+/// The columns of a group's next entries. Near ones are loaded four at a time, to save loads.
 template <class Column> struct group_columns {
   const Column* col;
   HWY_INLINE explicit group_columns(const Column* from) : col(from) {}
@@ -179,7 +178,7 @@ template <class D, class A> HWY_INLINE hn::VFromD<D> load(D d, constant_values<A
   return hn::Set(d, static_cast<hn::TFromD<D>>(values.value));
 }
 
-/// The sums of a group's rows over their first `columns` entries, which all of them have.
+/// The sums of a group's rows over their first `columns` entries; no row is shorter.
 template <class V, class Column, class Values>
 HWY_INLINE void sum_group(index columns, const Column* col, Values val, const V* x, V* sums) {
   if constexpr (has_fast_gather) {
@@ -212,7 +211,7 @@ void sum_rest(const std::uint16_t* row, const index* length, offset rows, const 
     sum_group(together, col, val, x, sum);
     col += offset{group} * together;
     val = val + offset{group} * together;
-    if (length[r] == together) {  // as most groups are, of rows sorted by length
+    if (length[r] == together) {  // true for most groups: rows are sorted by length
       for (index e = 0; e < group; ++e) sums[row[r + e]] = sum[e];
       continue;
     }
@@ -233,7 +232,7 @@ void sum_rest(const std::uint16_t* row, const index* length, offset rows, const 
   }
 }
 
-/// Calls body(columns, values) with the arrays that a slice's rest is in.
+/// Calls body(columns, values) with the arrays of a slice's rest.
 template <class A, class Body>
 HWY_INLINE auto with_rest(const packed_arrays<A>& a, const packed_slice& s, Body body) {
   const auto with_values = [&](const auto* col) HWY_ATTR {
@@ -278,9 +277,9 @@ V find_sum(const packed_arrays<A>& a, index slice, offset begin, offset end, con
   });
 }
 
-const compiled_functions<packed_functions<float, float>>::entry floats(HWY_TARGET, {find_sums, find_sum});
-const compiled_functions<packed_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums, find_sum});
-const compiled_functions<packed_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums, find_sum});
+#define NONZERO_ADD(A, V) compiled_functions<packed_functions<A, V>>::add(HWY_TARGET, {find_sums, find_sum})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -315,17 +314,12 @@ template <class A, class V> class packed_slices final : public chunked_matrix<V>
   packed_arrays<A> arrays_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  chunking cut = with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin);
-  return std::make_unique<packed_slices<A, V>>(a, std::move(cut), options.simd);
-}
-
 }  // namespace
 
 kernel_row packed_slices_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    chunking cut = with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin);
+    return std::make_unique<packed_slices<A, V>>(a, std::move(cut), options.simd);
   }>({.name = "packed_slices",
       .format = "packed",
       .summary = "runs of rows by vectors, other rows by groups of eight",

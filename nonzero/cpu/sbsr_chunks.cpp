@@ -1,23 +1,26 @@
-// Each thread has chunks of block rows of about the same cost. A block left of the diagonal is read once
-// and multiplied twice: as it is for its own rows, whose sums stay in registers, and transposed for the rows
-// that its columns stand for, whose sums are in slots of the chunk. Slots of rows above the chunk are its
-// spill; once all chunks are done, each row has the spills of those below added in order. Rows of a block
-// are multiplied by a vector of x: nothing is broadcast or summed across lanes before the end of a row.
-// Good: symmetric matrices of small full blocks, numbered so that a block's column is near its row.
-// Bad: columns from all over: the spills would be as large as the matrix, so they are refused.
-// Traffic: 4.4 bytes per entry of 3 x 3 blocks in double, 2.3 where all values are exact in single, plus x;
-// the slots, some 0.3 bytes per entry, are written and read.
+// Each thread has chunks of block rows of about the same cost. A block left of the diagonal is read once and
+// multiplied twice: as it is, for its own rows, whose sums stay in registers; and transposed, for the rows of
+// its columns, whose sums are in slots of the chunk. Slots of rows above the chunk are its spill. After all
+// chunks, each row adds the spills of the chunks below, in order. Rows of a block are multiplied by a vector
+// of x: nothing is broadcast, and lanes are added only at the end of a row. Good: symmetric matrices of small
+// full blocks, numbered so that a block's column is near its row. Bad: columns from everywhere: the spills
+// would be as large as the matrix, so they are refused. Traffic: 4.4 bytes per entry of 3 x 3 blocks in
+// double, 2.3 if all values are exact in single, plus x; the slots, about 0.3 bytes per entry, are written
+// and read.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "nonzero/cpu/sbsr_chunks.cpp"
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/share.hpp>
-#include <nonzero/cpu/symmetric_chunks_internal.hpp>
 #include <nonzero/cpu/symmetric_rows_internal.hpp>
 #include <nonzero/formats/sbsr.hpp>
 
@@ -25,8 +28,7 @@
 #  define NONZERO_CPU_SBSR_CHUNKS
 namespace nz::cpu {
 
-/// Block rows [first, last) of a matrix. A: what values are held in, V: what they are multiplied and added
-/// in.
+/// Block rows [first, last) of a matrix. A: the type of stored values, V: of x and the sums.
 template <class A, class V> struct sbsr_part {
   const offset* block_begin;
   const index* block_col;
@@ -35,12 +37,12 @@ template <class A, class V> struct sbsr_part {
 };
 
 template <class A, class V> struct sbsr_functions {
-  /// How a block's values are to lie, and how many slots there are for the sums of a block row.
+  /// The order of a block's values, and the number of slots for the sums of a block row.
   index (*panel_cols)(index block_size);
   index (*slots)(index block_size);
   /// Adds to the slots of other block rows and sets those of its own; `slots` is that of block row 0.
   void (*multiply)(index block_size, const sbsr_part<A, V>& part, const V* x, V* slots);
-  /// The sums that the slots of some block rows stand for.
+  /// The sums of some block rows, from their slots.
   void (*find_sums)(index block_size, const V* slots, index block_rows, V* sums);
 };
 
@@ -78,7 +80,7 @@ void multiply_part(const sbsr_part<A, V>& part, const V* HWY_RESTRICT x, V* HWY_
     }
     ++k;
     if (row::past_end > 0 && i + 1 == part.block_rows) {
-      // The last block and the last x have nothing behind them that could be read in vain.
+      // Nothing may be read past the last block and the last x.
       A last_block[Size * Size + row::past_end] = {};
       V last_x[Size + row::past_end] = {};
       __builtin_memcpy(last_block, block, Size * Size * sizeof(A));
@@ -115,9 +117,9 @@ template <class A, class V> index slots(index block_size) {
 template <class A, class V> constexpr sbsr_functions<A, V> all() {
   return {panel_cols<A, V>, slots<A, V>, multiply<A, V>, find_sums<A, V>};
 }
-const compiled_functions<sbsr_functions<float, float>>::entry floats(HWY_TARGET, all<float, float>());
-const compiled_functions<sbsr_functions<float, double>>::entry mixed(HWY_TARGET, all<float, double>());
-const compiled_functions<sbsr_functions<double, double>>::entry doubles(HWY_TARGET, all<double, double>());
+#define NONZERO_ADD(A, V) compiled_functions<sbsr_functions<A, V>>::add(HWY_TARGET, all<A, V>())&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -126,6 +128,80 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace nz::cpu {
 namespace {
+
+/// Chunks of block rows of a symmetric matrix, of which the lower triangle is stored. The sums that a chunk
+/// computes for rows above its own, its spill, are in slots of its own. Depends on the matrix alone, not on
+/// the number of threads.
+struct symmetric_chunks {
+  std::vector<index> first{0};        // count()+1 long; the block rows [first[s], first[s+1]) are chunk s
+  std::vector<index> lowest;          // count() long; the lowest block row for which it has sums
+  std::vector<offset> slot_begin{0};  // count()+1 long; its first slot, for the block rows from lowest[s] to
+                                      // first[s+1]; >= lowest[s]
+
+  index count() const { return static_cast<index>(lowest.size()); }
+  /// The number of block rows in all spills.
+  offset spilt() const { return slot_begin.back() - first.back(); }
+};
+
+/// The number of chunks, unless the matrix is small.
+constexpr index least_chunks = 16, most_chunks = 64;
+/// The most bytes of spills, relative to the values of the triangle.
+constexpr double most_spilt = 0.08;
+
+/// most_chunks chunks of about the same number of entries.
+template <class V> symmetric_chunks cut_finely(csr_view<V> a, index block_size) {
+  const index block_rows = a.rows / block_size;
+  symmetric_chunks out;
+  out.lowest.resize(most_chunks);
+  for (offset s = 1; s <= most_chunks; ++s) {
+    const auto row = std::lower_bound(a.row_begin.begin(), a.row_begin.end(),
+                                      a.nnz() / most_chunks * s + a.nnz() % most_chunks * s / most_chunks);
+    out.first.push_back(
+        s == most_chunks ? block_rows
+                         : std::min(block_rows, static_cast<index>(row - a.row_begin.begin()) / block_size));
+  }
+  run_in_team(most_chunks, [&](offset chunk) {
+    const auto s = static_cast<std::size_t>(chunk);
+    out.lowest[s] = out.first[s];
+    for (index i = out.first[s]; i < out.first[s + 1]; ++i)
+      if (a.row_length(i * block_size) > 0)
+        out.lowest[s] = std::min(out.lowest[s], a.col[a.row_begin[i * block_size]] / block_size);
+  });
+  return out;
+}
+
+/// Joins neighbours to `count` chunks, a divisor of their number.
+symmetric_chunks join(const symmetric_chunks& fine, index count) {
+  const index together = fine.count() / count;
+  symmetric_chunks out;
+  for (index s = 0; s < fine.count(); s += together) {
+    const auto at = fine.lowest.begin() + s;
+    out.first.push_back(fine.first[s + together]);
+    out.lowest.push_back(*std::min_element(at, at + together));
+    out.slot_begin.push_back(out.slot_begin.back() + out.first.back() - out.lowest.back());
+  }
+  return out;
+}
+
+/// As many chunks as keep the spills small. Takes time for the rows, not for the entries. Throws
+/// `unsupported` if there would be too few for several threads.
+template <class V>
+symmetric_chunks cut_into_symmetric_chunks(csr_view<V> a, index block_size, int slot_bytes) {
+  const symmetric_chunks fine = cut_finely(a, block_size);
+  const double triangle = static_cast<double>(a.nnz()) / 2 * sizeof(V);
+  constexpr offset few_entries = 8 * 1024;  // of a chunk
+  const bool is_small = a.nnz() < least_chunks * few_entries;
+  double spilt = 0;
+  for (index count = most_chunks; count >= (is_small ? 1 : least_chunks); count /= 2) {
+    symmetric_chunks out = join(fine, count);
+    spilt = static_cast<double>(out.spilt()) * slot_bytes;
+    if (spilt <= most_spilt * triangle) return out;
+  }
+  throw unsupported(
+      fmt::format("sbsr_chunks: with {} chunks, the sums for rows of other chunks would take {:.0f} % of the "
+                  "memory of the triangle: columns are too far from their rows; choose bsr_rows, or renumber",
+                  least_chunks, 100 * spilt / triangle));
+}
 
 template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> {
  public:
@@ -179,7 +255,7 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
     return total;
   }
 
-  /// for_chunk(chunk, first block row, block rows, slots) on several threads at once.
+  /// for_chunk(chunk, first block row, block rows, slots) in parallel.
   template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const {
 #  pragma omp parallel if (cut_.count() > 1)
     {
@@ -209,7 +285,7 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
                         x, slots);
   }
 
-  /// What the chunks below found for the rows of chunk s, in their order.
+  /// Adds the spills of the chunks below to the rows of chunk s, in order.
   void add_spills(index s) const {
     V* own = slots_of(s);
     for (index below = s + 1; below < cut_.count(); ++below) {
@@ -229,28 +305,24 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
   mutable array<V> slots_;
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  const auto& functions = compiled_functions<sbsr_functions<A, V>>::find(options.simd);
-  sbsr_options how;
-  how.block_size = find_symmetric_block_size(a);
-  how.panel_cols = functions.panel_cols(how.block_size);
-  symmetric_chunks cut =
-      cut_into_symmetric_chunks(a, how.block_size, functions.slots(how.block_size) * int{sizeof(V)});
-  how.first_block_row = cut.first;
-  how.for_each = run_in_team;
-  if constexpr (sizeof(A) == sizeof(double))
-    if (auto narrow = to_sbsr_of_floats(a, how))
-      return std::make_unique<sbsr_chunks<float, V>>(std::move(*narrow), std::move(cut), options.simd);
-  sbsr<A> converted = to_sbsr(a, how);  // while `cut` is still whole
-  return std::make_unique<sbsr_chunks<A, V>>(std::move(converted), std::move(cut), options.simd);
-}
-
 }  // namespace
 
 kernel_row sbsr_chunks_row() {
-  return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+  return row_with<[]<class A, class V>(
+                      csr_view<A> a, const prepare_options& options) -> std::unique_ptr<prepared_matrix<V>> {
+    const auto& functions = compiled_functions<sbsr_functions<A, V>>::find(options.simd);
+    sbsr_options how;
+    how.block_size = find_symmetric_block_size(a);
+    how.panel_cols = functions.panel_cols(how.block_size);
+    symmetric_chunks cut =
+        cut_into_symmetric_chunks(a, how.block_size, functions.slots(how.block_size) * int{sizeof(V)});
+    how.first_block_row = cut.first;
+    how.for_each = run_in_team;
+    if constexpr (sizeof(A) == sizeof(double))
+      if (auto narrow = to_sbsr_of_floats(a, how))
+        return std::make_unique<sbsr_chunks<float, V>>(std::move(*narrow), std::move(cut), options.simd);
+    sbsr<A> converted = to_sbsr(a, how);  // before `cut` is moved from
+    return std::make_unique<sbsr_chunks<A, V>>(std::move(converted), std::move(cut), options.simd);
   }>({.name = "sbsr_chunks",
       .format = "sbsr",
       .summary = "each block of one triangle multiplied for its rows and its columns",

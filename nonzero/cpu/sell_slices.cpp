@@ -1,10 +1,9 @@
-// A slice of eight rows at a time, column by column, with a sum for each in registers. Rows are sorted by
-// length inside a chunk only: the chunk's sums are put back in order while they are in the nearest cache, and
-// rows that share parts of x stay near each other. Long rows are kept apart, as in CSR.
-// Good: nearly every matrix of rows that fit a slice; the more so where lengths change from row to row.
-// Bad: few rows of very different lengths (padding); a conversion that few multiplies follow.
-// Traffic: 12 bytes per entry in double and 5 per row, plus padding and the gather of x.
-// Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma).
+// A slice of eight rows at a time, column by column, with their sums in registers. Rows are sorted by length
+// within a chunk only: the chunk's sums are put back in order while they are in L1, and rows that read the
+// same x stay near each other. Long rows are stored apart, as CSR. Good: nearly every matrix whose rows fit
+// into a slice, most of all if lengths change from row to row. Bad: few rows of very different lengths
+// (padding); few multiplies after a conversion. Traffic: 12 bytes per entry in double and 5 per row, plus
+// padding and the gather of x. Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma).
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -13,10 +12,10 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/columns_internal.hpp>
-#include <nonzero/cpu/csr_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
+#include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/sell.hpp>
 
 #ifndef NONZERO_CPU_SELL_SLICES  // this file is included by itself, once for each target
@@ -24,8 +23,8 @@
 namespace nz::cpu {
 
 template <class A, class V> struct sell_functions {
-  /// The sums of a window's rows, from first_row on; `full` says how many columns of a slice have no padding.
-  /// It, `row` and slice_begin from the window's own on.
+  /// The sums of a window's rows, from first_row on; full[s]: the columns of slice s without padding. `full`,
+  /// `row` and slice_begin point to those of the window.
   void (*find_sums)(const offset* slice_begin, const index* full, const index* row, index rows,
                     index first_row, const index* col, const A* val, const V* x, V* sums);
 };
@@ -40,25 +39,26 @@ namespace {
 template <class A, class V>
 void find_sums(const offset* slice_begin, const index* full, const index* row, index rows, index first_row,
                const index* col, const A* val, const V* x, V* sums) {
-  for (index p = 0; p < rows; p += block_rows, ++slice_begin, ++full) {
-    const strided_places at{slice_begin[0], block_rows};
-    const offset width = (slice_begin[1] - slice_begin[0]) / block_rows;
-    V slice_sums[block_rows] = {};
+  for (index p = 0; p < rows; p += rows_at_once, ++slice_begin, ++full) {
+    const strided_places at{slice_begin[0], rows_at_once};
+    const offset width = (slice_begin[1] - slice_begin[0]) / rows_at_once;
+    V slice_sums[rows_at_once] = {};
     add_columns(*full, at, col, val, x, slice_sums);
-    for (int r = 0; *full < width && r < block_rows; ++r)
+    for (int r = 0; *full < width && r < rows_at_once; ++r)
       slice_sums[r] += sum_row(*full, width, strided_places{at.begin + r, at.stride}, col, val, x);
-    // Rows of one length that follow each other stay in order: most slices of a regular matrix.
-    if (p + block_rows <= rows && *full == width && row[p + block_rows - 1] - row[p] == block_rows - 1) {
-      for (int r = 0; r < block_rows; ++r) sums[row[p] - first_row + r] = slice_sums[r];
+    // Consecutive rows of equal length are in order: most slices of a regular matrix.
+    if (p + rows_at_once <= rows && *full == width &&
+        row[p + rows_at_once - 1] - row[p] == rows_at_once - 1) {
+      for (int r = 0; r < rows_at_once; ++r) sums[row[p] - first_row + r] = slice_sums[r];
     } else {
-      for (int r = 0; r < block_rows && p + r < rows; ++r) sums[row[p + r] - first_row] = slice_sums[r];
+      for (int r = 0; r < rows_at_once && p + r < rows; ++r) sums[row[p + r] - first_row] = slice_sums[r];
     }
   }
 }
 
-const compiled_functions<sell_functions<float, float>>::entry floats(HWY_TARGET, {find_sums});
-const compiled_functions<sell_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums});
-const compiled_functions<sell_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums});
+#define NONZERO_ADD(A, V) compiled_functions<sell_functions<A, V>>::add(HWY_TARGET, {find_sums})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -76,7 +76,7 @@ template <class A> struct long_entries {
   array<A> val;
 };
 
-/// Takes the entries that segments point to, and makes the segments point to where they are now.
+/// Copies the entries of the segments, and lets the segments point to the copies.
 template <class A> long_entries<A> take_long_rows(csr_view<A> a, chunking& cut) {
   long_entries<A> out;
   for (chunking::segment& segment : cut.segments) {
@@ -88,7 +88,7 @@ template <class A> long_entries<A> take_long_rows(csr_view<A> a, chunking& cut) 
   return out;
 }
 
-/// Each thread converts the windows that it will multiply, so that their pages are near it.
+/// Each thread converts the windows that it will multiply (NUMA).
 template <class A> sell<A> to_sell_in_parallel(csr_view<A> a, const chunking& cut, padding_budget budget) {
   const auto for_each_window = [&](index, const std::function<void(index)>& task) {
 #  pragma omp parallel if (cut.cost_before.back() >= least_parallel_cost)
@@ -137,23 +137,18 @@ template <class A, class V> class sell_slices final : public chunked_matrix<V> {
   sell_functions<A, V> slices_;
   csr_functions<A, V> rows_;
   sell<A> a_;                    // a window for each chunk; long rows are empty
-  array<index> full_;            // slices long: the entries that all of a slice's places have
-  array<index> first_slice_{0};  // of each window, and their number
+  array<index> full_;            // slices long: the columns of a slice without padding
+  array<index> first_slice_{0};  // windows+1 long
   long_entries<A> long_;
 };
-
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  chunking cut = cut_into_chunks(a.row_begin);
-  long_entries<A> long_rows = take_long_rows(a, cut);
-  return std::make_unique<sell_slices<A, V>>(a, std::move(cut), std::move(long_rows), options);
-}
 
 }  // namespace
 
 kernel_row sell_slices_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    chunking cut = cut_into_chunks(a.row_begin);
+    long_entries<A> long_rows = take_long_rows(a, cut);
+    return std::make_unique<sell_slices<A, V>>(a, std::move(cut), std::move(long_rows), options);
   }>({.name = "sell_slices",
       .format = "sell",
       .summary = "a slice of eight rows at a time; rows sorted within a chunk",

@@ -11,12 +11,12 @@
 
 namespace nz::cpu {
 
-/// Below this many entries, a row counted as four more, waking the other threads and waiting for them (two
-/// microseconds, and far more where other programs run) takes longer than they save. Such a kernel starts no
-/// team at all: one of a single thread takes 0.3 microseconds, as long as a multiply of a hundred rows.
+/// Below this cost (entries plus four times the rows), starting other threads takes longer than they save:
+/// two microseconds, and much more on a busy machine. Such a kernel runs without OpenMP: even a team of one
+/// thread takes 0.3 microseconds.
 constexpr offset least_parallel_cost = 16 * 1024;
 
-/// What [0, count) means for one of several threads.
+/// A thread's range.
 struct share {
   offset begin, end;
 };
@@ -27,7 +27,7 @@ inline share equal_range(offset count) {
   return {count * thread / threads, count * (thread + 1) / threads};
 }
 
-/// About equal costs, where what is between i and i + 1 costs cost_before[i + 1] - cost_before[i].
+/// About equal costs: item i costs cost_before[i + 1] - cost_before[i].
 inline share equal_cost_range(std::span<const offset> cost_before) {
   const share cost = equal_range(cost_before.back() - cost_before.front());
   const auto at = [&](offset c) {
@@ -40,8 +40,8 @@ inline share equal_cost_range(std::span<const offset> cost_before) {
           is_last ? static_cast<offset>(cost_before.size()) - 1 : at(cost.end)};
 }
 
-/// body(0) … body(count-1) by the threads of a team, each an equal and consecutive part: what a thread writes
-/// is near it where it will later read it.
+/// body(0) … body(count-1) by the threads of a team, each an equal and consecutive range: a thread first
+/// touches the memory that it will later read (NUMA).
 inline void run_in_team(offset count, const std::function<void(offset)>& body) {
   std::exception_ptr failure;
 #pragma omp parallel if (count > 1)

@@ -1,6 +1,6 @@
-// How a block row of a symmetric matrix is walked: each block left of the diagonal for its own rows and,
-// transposed, for those that its columns stand for. Compiled once for each instruction set, in the source
-// that includes it after Highway; hence this guard instead of a pragma.
+// Multiplies a block row of a symmetric matrix: each block left of the diagonal for its own rows and,
+// transposed, for the rows of its columns. Compiled once for each instruction set; hence this guard instead
+// of a pragma.
 #if defined(NONZERO_CPU_SYMMETRIC_ROWS_INTERNAL) == defined(HWY_TARGET_TOGGLE)
 #  ifdef NONZERO_CPU_SYMMETRIC_ROWS_INTERNAL
 #    undef NONZERO_CPU_SYMMETRIC_ROWS_INTERNAL
@@ -16,7 +16,7 @@
 #    include <arm_neon.h>
 #  endif
 
-#  include <nonzero/cpu/registers_internal.hpp>
+#  include <nonzero/cpu/simd_internal.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
@@ -40,8 +40,7 @@ template <class A, class V, int Lanes> struct vectors {
   static HWY_INLINE void store(V* to, vec values) { __builtin_memcpy(to, &values, sizeof(values)); }
 };
 
-/// The sums of a block row while it is walked, for blocks whose rows are whole vectors, or one with a lane
-/// past the row's end, of which nothing comes.
+/// The sums of a block row, for blocks whose rows are whole vectors, or one vector with an unused lane.
 template <int Size, class A, class V> struct row_by_vectors {
   static constexpr int most_lanes = register_bytes / int{sizeof(V)};
   static constexpr int fitting = Size <= 2 ? 2 : 4;

@@ -5,7 +5,7 @@
 
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/cpu/targets_internal.hpp>
-// Highway's list of targets depends on what the line above defines.
+// Must follow targets_internal.hpp, which defines the list of targets.
 #include <hwy/targets.h>
 
 #include <nonzero/core/errors.hpp>
@@ -13,7 +13,7 @@
 namespace nz {
 namespace {
 
-/// In Highway's order of bits, which is the best first.
+/// Best first, which is the order of Highway's bits.
 std::vector<std::int64_t> usable_targets() {
   std::vector<std::int64_t> out;
   for (std::int64_t left = hwy::SupportedTargets() & (HWY_TARGETS); left != 0; left &= left - 1)
@@ -32,7 +32,7 @@ std::vector<std::string_view> simd_targets() {
 std::int64_t cpu::find_target(std::string_view name) {
   for (const std::int64_t target : usable_targets())
     if (name.empty() || name == hwy::TargetName(target)) return target;
-  throw unsupported(fmt::format("there is no instruction set '{}' here; there are {}", name,
+  throw unsupported(fmt::format("there is no instruction set '{}' here; available: {}", name,
                                 fmt::join(simd_targets(), ", ")));
 }
 

@@ -1,8 +1,8 @@
-// Eight places at a time, diagonal by diagonal, with a sum for each in registers: the walk of ell_blocks over
-// rows sorted by length, where nearly all blocks are of equal rows and nothing is padded.
-// Good: rows of many lengths.  Bad: rows that shared parts of x are no longer neighbours, and y is written
-// out of order; long rows, whose segments are walked one entry per cache line. Traffic: 12 bytes per entry in
-// double, plus the gather of x and 4 bytes per row for the permutation.
+// Eight places at a time, diagonal by diagonal, with their sums in registers: as ell_blocks, over rows sorted
+// by length, where nearly all blocks have rows of equal length and there is no padding. Good: rows of many
+// lengths.  Bad: rows that read the same x are no longer neighbours, and y is written out of order; long
+// rows, whose segments read one entry per cache line. Traffic: 12 bytes per entry in double, plus the gather
+// of x and 4 bytes per row for the permutation.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -11,9 +11,8 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/columns_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
-#include <nonzero/cpu/permuted_matrix.hpp>
+#include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/tjds.hpp>
 
 #ifndef NONZERO_CPU_TJDS_BLOCKS  // this file is included by itself, once for each target
@@ -21,7 +20,7 @@
 namespace nz::cpu {
 
 template <class A, class V> struct tjds_functions {
-  /// The sums of the places [first, last), of which the first has `width` entries and none has more.
+  /// The sums of the places [first, last); the first has `width` entries, the others have no more.
   void (*find_sums)(const offset* diagonal_begin, offset width, const index* col, const A* val, index first,
                     index last, const V* x, V* sums);
 };
@@ -62,9 +61,9 @@ void find_sums(const offset* diagonal_begin, offset width, const index* col, con
                index last, const V* x, V* sums) {
   offset full = width;  // diagonals that reach all eight places
   index p = first;
-  for (; p + block_rows <= last; p += block_rows, sums += block_rows) {
-    while (full > 0 && !reaches(diagonal_begin, full - 1, p + block_rows - 1)) --full;
-    for (int r = 0; r < block_rows; ++r) sums[r] = 0;
+  for (; p + rows_at_once <= last; p += rows_at_once, sums += rows_at_once) {
+    while (full > 0 && !reaches(diagonal_begin, full - 1, p + rows_at_once - 1)) --full;
+    for (int r = 0; r < rows_at_once; ++r) sums[r] = 0;
     add_columns(full, diagonal_places{diagonal_begin, p}, col, val, x, sums);
     for (int r = 0; full < width && reaches(diagonal_begin, full, p + r); ++r)
       sums[r] += sum_place(full, width, diagonal_begin, p + r, col, val, x);
@@ -72,9 +71,9 @@ void find_sums(const offset* diagonal_begin, offset width, const index* col, con
   for (; p < last; ++p) *sums++ = sum_place(0, width, diagonal_begin, p, col, val, x);
 }
 
-const compiled_functions<tjds_functions<float, float>>::entry floats(HWY_TARGET, {find_sums});
-const compiled_functions<tjds_functions<float, double>>::entry mixed(HWY_TARGET, {find_sums});
-const compiled_functions<tjds_functions<double, double>>::entry doubles(HWY_TARGET, {find_sums});
+#define NONZERO_ADD(A, V) compiled_functions<tjds_functions<A, V>>::add(HWY_TARGET, {find_sums})&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
+#undef NONZERO_ADD
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -84,7 +83,7 @@ HWY_AFTER_NAMESPACE();
 namespace nz::cpu {
 namespace {
 
-/// The rows in the order in which they are kept. a.row is not needed.
+/// The rows in the order in which they are stored. a.row is not needed.
 template <class A, class V> class tjds_places final : public chunked_matrix<V> {
  public:
   tjds_places(tjds<A> a, std::span<const offset> place_begin, std::string_view simd)
@@ -115,22 +114,17 @@ template <class A, class V> class tjds_places final : public chunked_matrix<V> {
   array<offset> chunk_width_;  // chunks+1 long: the entries of each chunk's first place, its longest
 };
 
-template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<A> a, const prepare_options& options) {
-  tjds<A> sorted = to_tjds(a);
-  array<index> row = std::move(sorted.row);
-  array<offset> place_begin{0};  // as CSR's, for the sorted rows
-  place_begin.reserve(row.size() + 1);
-  for (const index i : row) place_begin.push_back(place_begin.back() + a.row_length(i));
-  auto places = std::make_unique<tjds_places<A, V>>(std::move(sorted), place_begin, options.simd);
-  return std::make_unique<permuted_matrix<V>>(std::move(places), std::move(row));
-}
-
 }  // namespace
 
 kernel_row tjds_blocks_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    return prepare<A, V>(a, options);
+    tjds<A> sorted = to_tjds(a);
+    array<index> row = std::move(sorted.row);
+    array<offset> place_begin{0};  // as CSR's, for the sorted rows
+    place_begin.reserve(row.size() + 1);
+    for (const index i : row) place_begin.push_back(place_begin.back() + a.row_length(i));
+    auto places = std::make_unique<tjds_places<A, V>>(std::move(sorted), place_begin, options.simd);
+    return std::make_unique<permuted_matrix<V>>(std::move(places), std::move(row));
   }>({.name = "tjds_blocks",
       .format = "tjds",
       .summary = "eight sorted rows at a time, diagonal by diagonal"});

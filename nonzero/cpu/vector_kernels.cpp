@@ -1,4 +1,12 @@
+// Operations on whole vectors, with sixteen independent partial sums. Traffic: each vector once.
+#include <nonzero/cpu/targets_internal.hpp>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "nonzero/cpu/vector_kernels.cpp"
 #include <cmath>
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/device.hpp>
@@ -6,17 +14,118 @@
 #include <nonzero/cpu/vector_kernels.hpp>
 #include <nonzero/cpu/vector_kernels_internal.hpp>
 
+HWY_BEFORE_NAMESPACE();
+namespace nz::cpu::HWY_NAMESPACE {
+namespace {
+
+constexpr std::size_t width = 16;
+
+/// Pairwise.
+HWY_INLINE double add_up(double (&sums)[width]) {
+  for (std::size_t half = width / 2; half > 0; half /= 2)
+    for (std::size_t e = 0; e < half; ++e) sums[e] += sums[e + half];
+  return sums[0];
+}
+
+template <class V> double dot(std::size_t n, const V* HWY_RESTRICT x, const V* HWY_RESTRICT y) {
+  double sums[width] = {};
+  std::size_t i = 0;
+  for (; i + width <= n; i += width)
+    for (std::size_t e = 0; e < width; ++e)
+      sums[e] += static_cast<double>(x[i + e]) * static_cast<double>(y[i + e]);
+  for (std::size_t e = 0; i < n; ++i, ++e) sums[e] += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+  return add_up(sums);
+}
+
+template <class V> void axpy(std::size_t n, V alpha, const V* HWY_RESTRICT x, V* HWY_RESTRICT y) {
+  for (std::size_t i = 0; i < n; ++i) y[i] += alpha * x[i];
+}
+
+template <class V> void scale(std::size_t n, V alpha, V* x) {
+  for (std::size_t i = 0; i < n; ++i) x[i] *= alpha;
+}
+
+template <class V> void multiply(std::size_t n, const V* x, const V* y, V* z) {
+  for (std::size_t i = 0; i < n; ++i) z[i] = x[i] * y[i];
+}
+
+/// Updates one number of r and adds to the sums.
+template <bool HasDiagonal, class V>
+HWY_INLINE void update_one(V alpha, const V* q, const V* diagonal, V* r, double& rz, double& rr) {
+  const V value = *r - alpha * *q;
+  *r = value;
+  const auto wide = static_cast<double>(value);
+  rr += wide * wide;
+  if constexpr (HasDiagonal) rz += wide * static_cast<double>(value * *diagonal);
+}
+
+template <bool HasDiagonal, class V>
+HWY_INLINE step_sums update_residual_with(std::size_t n, V alpha, const V* HWY_RESTRICT q,
+                                          const V* HWY_RESTRICT diagonal, V* HWY_RESTRICT r) {
+  double rz[width] = {}, rr[width] = {};
+  std::size_t i = 0;
+  const auto at = [&](std::size_t k) { return HasDiagonal ? diagonal + k : nullptr; };
+  for (; i + width <= n; i += width)
+    for (std::size_t e = 0; e < width; ++e)
+      update_one<HasDiagonal>(alpha, q + i + e, at(i + e), r + i + e, rz[e], rr[e]);
+  for (std::size_t e = 0; i < n; ++i, ++e) update_one<HasDiagonal>(alpha, q + i, at(i), r + i, rz[e], rr[e]);
+  const double squares = add_up(rr);
+  return {HasDiagonal ? add_up(rz) : squares, squares};
+}
+
+template <class V> step_sums update_residual(std::size_t n, V alpha, const V* q, const V* diagonal, V* r) {
+  return diagonal == nullptr ? update_residual_with<false>(n, alpha, q, diagonal, r)
+                             : update_residual_with<true>(n, alpha, q, diagonal, r);
+}
+
+template <class V>
+void update_direction(std::size_t n, V alpha, V beta, const V* HWY_RESTRICT r, const V* HWY_RESTRICT diagonal,
+                      V* HWY_RESTRICT x, V* HWY_RESTRICT p) {
+  if (diagonal == nullptr)
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] += alpha * p[i];
+      p[i] = r[i] + beta * p[i];
+    }
+  else
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] += alpha * p[i];
+      p[i] = r[i] * diagonal[i] + beta * p[i];
+    }
+}
+
+template <class V>
+constexpr vector_functions<V> functions{
+    dot<V>, axpy<V>, scale<V>, multiply<V>, update_residual<V>, update_direction<V>};
+
+#define NONZERO_ADD(V) compiled_functions<vector_functions<V>>::add(HWY_TARGET, functions<V>)&&
+[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_VALUE(NONZERO_ADD) true;
+#undef NONZERO_ADD
+
+}  // namespace
+}  // namespace nz::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nz::cpu {
+
+template <class V> const vector_functions<V>& find_vector_functions() {
+  static const vector_functions<V>& found = compiled_functions<vector_functions<V>>::find({});
+  return found;
+}
+
+}  // namespace nz::cpu
+
 namespace nz {
 namespace {
 
 using cpu::vector_functions;
 
-/// Vectors are cut so, whatever the number of threads: each chunk has its sums, which are added in order.
+/// Numbers of a chunk, for any number of threads: each chunk has its own sums, which are added in order.
 constexpr std::size_t chunk = 4096;
-/// Below this many numbers, waking the other threads takes longer than they save; no team is started.
+/// Below this many numbers, starting other threads takes longer than they save.
 constexpr std::size_t least_parallel = 16 * 1024;
 
-/// body(first, numbers, part) for each chunk, on several threads at once.
+/// body(first, numbers, chunk) for each chunk, in parallel.
 template <class Body> void for_chunks(std::size_t size, const Body& body) {
   const auto chunks = static_cast<offset>((size + chunk - 1) / chunk);
   const auto run = [&](const cpu::share& mine) {
@@ -24,7 +133,7 @@ template <class Body> void for_chunks(std::size_t size, const Body& body) {
       body(c * chunk, std::min(chunk, size - c * chunk), c);
   };
   if (size < least_parallel) return run({0, chunks});
-#pragma omp parallel
+#  pragma omp parallel
   run(cpu::equal_range(chunks));
 }
 
@@ -129,9 +238,12 @@ template <class V> std::unique_ptr<gradient_kernels<V>> cpu_gradient_kernels(std
   return std::make_unique<gradients_on_cpu<V>>(size);
 }
 
-template std::unique_ptr<vector_kernels<float>> cpu_vector_kernels(std::size_t);
-template std::unique_ptr<vector_kernels<double>> cpu_vector_kernels(std::size_t);
-template std::unique_ptr<gradient_kernels<float>> cpu_gradient_kernels(std::size_t);
-template std::unique_ptr<gradient_kernels<double>> cpu_gradient_kernels(std::size_t);
+#  define NONZERO_INSTANTIATE(V)                                                 \
+    template const cpu::vector_functions<V>& cpu::find_vector_functions();       \
+    template std::unique_ptr<vector_kernels<V>> cpu_vector_kernels(std::size_t); \
+    template std::unique_ptr<gradient_kernels<V>> cpu_gradient_kernels(std::size_t);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#  undef NONZERO_INSTANTIATE
 
 }  // namespace nz
+#endif

@@ -4,8 +4,8 @@
 
 #include <nonzero/core/fused_step.hpp>
 
-// The loops of vector_kernels.cpp, over a chunk of vectors, for one instruction set. Sums are of sixteen
-// partial ones, added in a fixed order.
+// The loops of vector_kernels.cpp over a chunk, for one instruction set. Sums are made of sixteen partial
+// sums, added in a fixed order.
 namespace nz::cpu {
 
 template <class V> struct vector_functions {

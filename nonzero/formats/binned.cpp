@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/formats/binned.hpp>
-#include <nonzero/formats/exact_internal.hpp>
-#include <nonzero/formats/from_entries_internal.hpp>
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
 namespace nz {
@@ -22,7 +21,7 @@ template <class V> void require_dense_segments(csr_view<V> a, offset segments, i
                     a.nnz(), segments, block_cols));
 }
 
-/// How the values of a matrix can be held, found bin by bin.
+/// The shortest exact kind of values, found bin by bin.
 template <class V>
 packed_values common_values(csr_view<V> a, std::span<const index> bin_row, const for_each_runner& for_each) {
   const std::size_t bins = bin_row.size() - 1;
@@ -33,16 +32,16 @@ packed_values common_values(csr_view<V> a, std::span<const index> bin_row, const
             *end = a.val.data() + a.row_begin[bin_row[b + 1]];
     const V* other = std::find_if(begin, end, [&](const V& v) { return !have_same_bits(v, a.val[0]); });
     if (other == end) return;
-    const bool are_single = sizeof(V) > sizeof(float) && std::all_of(begin, end, is_exactly_single<V>);
+    const bool are_single = std::is_same_v<V, double> && std::all_of(begin, end, is_exactly_single<V>);
     kinds[b] = are_single ? packed_values::single : packed_values::full;
   });
-  // One that is not single itself does not go with those that are.
+  // A single value that is not exact in single precision rules out `single`.
   packed_values out = *std::max_element(kinds.begin(), kinds.end());
   if (out == packed_values::single && !is_exactly_single(a.val[0])) out = packed_values::full;
   return out;
 }
 
-/// Turns the counts of segments, counted per bin, into where they begin.
+/// Turns the entry counts of segments into their begins.
 template <class V> void count_to_begin(const array<index>& count, binned<V>& out) {
   const index blocks = out.blocks();
   const auto segments = static_cast<std::size_t>(offset{blocks} * out.bins());
@@ -117,7 +116,7 @@ std::vector<index> panel_of_bins(std::span<const index> panel_bin) {
   return out;
 }
 
-/// From 0 to `end`, rising by at most `step`.
+/// Checks numbers that rise from 0 to `end` by at most `step`.
 void require_rising(std::string_view array, std::span<const index> values, offset end, offset step) {
   if (values.empty() || values.front() != 0 || values.back() != end)
     throw shape_error(fmt::format("binned: {} does not go from 0 to {}", array, end));
@@ -129,13 +128,13 @@ void require_rising(std::string_view array, std::span<const index> values, offse
 }
 
 template <class V> void validate_values(const binned<V>& a, offset entries) {
-  if (a.values > packed_values::full) throw shape_error("binned: values are held in no known way");
+  if (a.values > packed_values::full) throw shape_error("binned: values have an unknown kind");
   const bool are_full = a.values == packed_values::full, is_one = a.values == packed_values::one;
   invariants::length_is("binned", "val", a.val.size(), are_full ? entries : is_one ? 1 : 0);
   invariants::length_is("binned", "single_val", a.single_val.size(), are_full || is_one ? 0 : entries);
 }
 
-/// Returns which rows are kept apart.
+/// Returns which rows are stored apart.
 template <class V> std::vector<bool> validate_long_rows(const binned<V>& a) {
   validate(a.long_rows);
   invariants::length_is("binned", "long_row", a.long_row.size(), a.long_rows.rows);
@@ -174,7 +173,7 @@ void validate_segment(const binned<V>& a, index block, index bin, offset segment
   }
 }
 
-/// Row numbers lie where the other order of the same segments puts them.
+/// Row numbers are stored in the other order of the same segments.
 template <class V> void validate_segment_rows(const binned<V>& a) {
   invariants::length_is("binned", "segment_row", a.segment_row.size(), offset{a.blocks()} * a.bins());
   offset next = 0;
@@ -276,10 +275,9 @@ template <class V> binned<V> to_binned(csr_view<V> a) {
 template <class V> csr<V> to_csr(const binned<V>& a) { return csr_from_entries<V>(a); }
 
 template <class V> footprint footprint_of(const binned<V>& a) {
-  return {(a.bin_row.size() + a.panel_bin.size() + a.long_row.size()) * sizeof(index) +
-              (a.segment_begin.size() + a.segment_row.size()) * sizeof(offset) +
-              (a.col.size() + a.row.size()) * 2 + a.val.size() * sizeof(V) +
-              a.single_val.size() * sizeof(float) + footprint_of(a.long_rows).bytes,
+  return {bytes_of(a.bin_row, a.panel_bin, a.long_row, a.segment_begin, a.segment_row, a.col, a.row, a.val,
+                   a.single_val) +
+              footprint_of(a.long_rows).bytes,
           0};
 }
 
@@ -298,17 +296,14 @@ template <class V> footprint binned_footprint(csr_view<V> a) {
           0};
 }
 
-template binned<float> to_binned(csr_view<float>, const binned_cut&, const for_each_runner&);
-template binned<double> to_binned(csr_view<double>, const binned_cut&, const for_each_runner&);
-template binned<float> to_binned(csr_view<float>);
-template binned<double> to_binned(csr_view<double>);
-template csr<float> to_csr(const binned<float>&);
-template csr<double> to_csr(const binned<double>&);
-template void validate(const binned<float>&);
-template void validate(const binned<double>&);
-template footprint footprint_of(const binned<float>&);
-template footprint footprint_of(const binned<double>&);
-template footprint binned_footprint(csr_view<float>);
-template footprint binned_footprint(csr_view<double>);
+#define NONZERO_INSTANTIATE(V)                                                          \
+  template binned<V> to_binned(csr_view<V>, const binned_cut&, const for_each_runner&); \
+  template binned<V> to_binned(csr_view<V>);                                            \
+  template csr<V> to_csr(const binned<V>&);                                             \
+  template void validate(const binned<V>&);                                             \
+  template footprint footprint_of(const binned<V>&);                                    \
+  template footprint binned_footprint(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

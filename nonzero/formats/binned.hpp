@@ -8,9 +8,10 @@
 
 namespace nz {
 
-/// Where the entries of a segment of `binned` lie, asked for in the order of rows: in eight equal parts that
-/// take turns, and then what is left over. Neighbours are thus of different rows, unless one row has most of
-/// the segment, and who adds them to sums in memory need not wait for the addition just before.
+/// The places of the entries of a segment, in the order of rows. The entries are dealt to eight hands of
+/// equal size, whose places alternate; the remaining entries follow. Neighbours in memory thus belong to
+/// different rows, unless one row has most of the segment: an addition to a sum in memory need not wait for
+/// the one before.
 class dealt_places {
  public:
   static constexpr offset hands = 8;
@@ -28,11 +29,11 @@ class dealt_places {
   offset dealt_, at_ = 0;
 };
 
-/// Binned: entries sorted by blocks of columns and bins of rows, so that a kernel meets only a segment of x,
-/// and only a segment of y, that a near cache holds. (Block, bin) is a segment; its entries, in the order of
-/// rows, lie in dealt_places. Bins are grouped in panels, one after the other. Within a panel, columns and
-/// values lie block by block and in each bin by bin, for who multiplies; row numbers lie bin by bin and in
-/// each block by block, for who adds up. Rows as long as a bin's share are kept apart, as they are.
+/// Binned: entries sorted by blocks of columns and bins of rows, so that a kernel works on ranges of x and y
+/// that fit into a cache. The entries of one block and one bin are a segment; dealt_places says where they
+/// are. Bins are grouped in panels. In a panel, columns and values are stored block by block and within a
+/// block bin by bin, for the pass that multiplies; row numbers are stored bin by bin and within a bin block
+/// by block, for the pass that adds. Very long rows are stored apart, as CSR.
 template <class V> struct binned {
   static constexpr index most_block_cols = 1 << 16;  // so that 16 bits hold a column of a block
   static constexpr index most_bin_rows = 1 << 16;    // likewise
@@ -66,24 +67,23 @@ template <class V> struct binned {
   }
 };
 
-/// Where to cut a matrix.
+/// How a matrix is divided.
 struct binned_cut {
   index block_cols = binned<double>::most_block_cols;
   std::vector<index> bin_row, panel_bin, long_row;
 };
 
-/// The rows of `long_row` are kept apart. Bins are converted
-/// by `for_each`, independently of each other, in two passes over the matrix. Throws `unsupported` where
-/// there would be so many segments that most hold next to nothing.
+/// The rows of `long_row` are stored apart. `for_each` converts the bins, in two passes over the matrix.
+/// Throws `unsupported` if there would be so many segments that most are nearly empty.
 template <class V> binned<V> to_binned(csr_view<V> a, const binned_cut& cut, const for_each_runner& for_each);
 template <class V>
 binned<V> to_binned(const csr<V>& a, const binned_cut& cut, const for_each_runner& for_each) {
   return to_binned(csr_view<V>(a), cut, for_each);
 }
-/// The same with bins of 4,096 rows, eight panels, and no row kept apart, one after the other.
+/// With bins of 4,096 rows, eight panels, and no row stored apart; on one thread.
 template <class V> binned<V> to_binned(csr_view<V> a);
 template <class V> binned<V> to_binned(const csr<V>& a) { return to_binned(csr_view<V>(a)); }
-/// Entries of a row come in the order of their blocks of columns: sorted rows stay as they are.
+/// The entries of a row are in the order of their blocks of columns: sorted rows come back as they were.
 template <class V> csr<V> to_csr(const binned<V>& a);
 
 template <class V> void validate(const binned<V>& a);

@@ -9,8 +9,8 @@
 namespace nz {
 namespace {
 
-/// Block rows that columns are asked for before they are read: read side by side, the rows of a block row are
-/// no stream that the processor would see by itself. Values are, and are slower when asked for.
+/// How many block rows ahead columns are prefetched: the hardware prefetcher does not follow the rows of a
+/// block row, which are read in parallel. Values are not prefetched: that is slower.
 constexpr index ahead = 4;
 
 void prefetch(std::span<const index> col, offset begin, offset end) {
@@ -18,7 +18,7 @@ void prefetch(std::span<const index> col, offset begin, offset end) {
   for (offset k = begin; k < std::min(end, begin + most); k += per_line) __builtin_prefetch(&col[k]);
 }
 
-/// Full blocks in the first `most_per_row` entries of each row of a whole block row.
+/// Full blocks in the first `most_per_row` entries of each row of a complete block row.
 template <index Size, class V> offset count_blocks(csr_view<V> a, index block_row, offset most_per_row) {
   cursors<Size> rows(a, block_row, most_per_row);
   if (are_all_blocks(rows, a.col.data())) return (rows.end[0] - rows.at[0]) / Size;
@@ -36,7 +36,7 @@ void write_block(csr_view<V> a, const cursors<Size>& rows, offset block, bsr<To>
     for (index c = 0; c < Size; ++c) to[c * Size + r] = static_cast<To>(a.val[rows.at[r] + c]);
 }
 
-/// A block row that has both: the blocks, and what is between them to the rest.
+/// A block row that has both: its blocks, and the entries between them to the rest.
 template <index Size, class V, class To> void fill_mixed(csr_view<V> a, index block_row, bsr<To>& out) {
   cursors<Size> rows(a, block_row, std::numeric_limits<offset>::max());
   offset rest[Size], block = out.block_begin[block_row];
@@ -55,13 +55,13 @@ template <index Size, class V, class To> void fill_mixed(csr_view<V> a, index bl
   }
 }
 
-/// Writes a block row of `a` to where the begins of `out` place it.
+/// Writes a block row of `a` to the place that the begins of `out` give it.
 template <index Size, class V, class To> void fill_block_row(csr_view<V> a, index block_row, bsr<To>& out) {
   const offset first_block = out.block_begin[block_row], end_block = out.block_begin[block_row + 1],
                blocks = end_block - first_block;
   const index row = block_row * Size, row_end = row + std::min(Size, a.rows - row);
   const offset begin = a.row_begin[row], end = a.row_begin[row_end];
-  // Every block before this one has taken Size entries from each of its Size rows.
+  // Every block before this one has Size entries of each of its Size rows.
   for (index i = row; i < row_end; ++i)
     out.rest.row_begin[i] = a.row_begin[i] - Size * (Size * first_block + (i - row) * blocks);
   if (blocks == 0) {
@@ -87,9 +87,9 @@ bool are_floats(csr_view<double> a, index first, index last) {
   return changes == 0;
 }
 
-/// `out` with its blocks counted, and block_begin as it will be.
-template <class V, class To> void find_block_begins(csr_view<V> a, const bsr_options& options, bsr<To>& out) {
-  out.block_begin.resize(static_cast<std::size_t>(out.block_rows()) + 1);
+/// body(block row, block size as a constant) for all block rows, by options.run.
+template <class V, class To, class Body>
+void for_each_block_row(csr_view<V> a, const bsr_options& options, const bsr<To>& out, Body body) {
   with_block_size(out.block_size, [&](auto size) {
     const auto row_begin = [&](offset block_row) {
       return a.row_begin[std::min(block_row * size, offset{a.rows})];
@@ -97,18 +97,25 @@ template <class V, class To> void find_block_begins(csr_view<V> a, const bsr_opt
     options.run(out.block_rows(), [&](index first, index last) {
       for (index i = first; i < last; ++i) {
         prefetch(a.col, row_begin(i + ahead), row_begin(i + ahead + 1));
-        bool is_whole = (i + 1) * offset{size} <= a.rows;
-        for (index r = 0; is_whole && r < size; ++r)
-          is_whole = a.row_length(i * size + r) <= options.longest_row;
-        out.block_begin[i + 1] = is_whole ? count_blocks<size>(a, i, options.longest_row) : 0;
+        body(i, size);
       }
     });
+  });
+}
+
+/// Counts the blocks: sets block_begin.
+template <class V, class To> void find_block_begins(csr_view<V> a, const bsr_options& options, bsr<To>& out) {
+  out.block_begin.resize(static_cast<std::size_t>(out.block_rows()) + 1);
+  for_each_block_row(a, options, out, [&](index i, auto size) {
+    bool is_whole = (i + 1) * offset{size} <= a.rows;
+    for (index r = 0; is_whole && r < size; ++r) is_whole = a.row_length(i * size + r) <= options.longest_row;
+    out.block_begin[i + 1] = is_whole ? count_blocks<size>(a, i, options.longest_row) : 0;
   });
   out.block_begin[0] = 0;
   for (index i = 0; i < out.block_rows(); ++i) out.block_begin[i + 1] += out.block_begin[i];
 }
 
-/// False where a value would change; `out` is then of no use.
+/// False if a value would change; `out` is then unusable.
 template <class V, class To> bool convert(csr_view<V> a, const bsr_options& options, bsr<To>& out) {
   out.rows = a.rows;
   out.cols = a.cols;
@@ -127,18 +134,10 @@ template <class V, class To> bool convert(csr_view<V> a, const bsr_options& opti
   out.rest = {a.rows, a.cols, array<offset>(a.row_begin.size()), array<index>(in_rest), array<To>(in_rest)};
   out.rest.row_begin.back() = static_cast<offset>(in_rest);
   array<char> is_exact(static_cast<std::size_t>(out.block_rows()), 1);  // for each block row
-  with_block_size(out.block_size, [&](auto size) {
-    const auto row_begin = [&](offset block_row) {
-      return a.row_begin[std::min(block_row * size, offset{a.rows})];
-    };
-    options.run(out.block_rows(), [&](index first, index last) {
-      for (index i = first; i < last; ++i) {
-        prefetch(a.col, row_begin(i + ahead), row_begin(i + ahead + 1));
-        if constexpr (sizeof(To) < sizeof(V))
-          is_exact[i] = are_floats(a, i * size, i * size + std::min<index>(size, a.rows - i * size));
-        fill_block_row<size>(a, i, out);
-      }
-    });
+  for_each_block_row(a, options, out, [&](index i, auto size) {
+    if constexpr (!std::is_same_v<To, V>)
+      is_exact[i] = are_floats(a, i * size, i * size + std::min<index>(size, a.rows - i * size));
+    fill_block_row<size>(a, i, out);
   });
   return std::find(is_exact.begin(), is_exact.end(), 0) == is_exact.end();
 }
@@ -209,9 +208,7 @@ template <class V> void validate(const bsr<V>& a) {
 }
 
 template <class V> footprint footprint_of(const bsr<V>& a) {
-  return {a.block_begin.size() * sizeof(offset) + a.block_col.size() * sizeof(index) +
-              a.val.size() * sizeof(V) + footprint_of(a.rest).bytes,
-          0};
+  return {bytes_of(a.block_begin, a.block_col, a.val) + footprint_of(a.rest).bytes, 0};
 }
 
 template <class V> footprint bsr_footprint(csr_view<V> a, index block_size) {
@@ -232,7 +229,7 @@ template <class V> bsr<V> to_bsr(csr_view<V> a, const bsr_options& options) {
 }
 
 std::optional<bsr<float>> to_bsr_of_floats(csr_view<double> a, const bsr_options& options) {
-  // Most matrices with other values show one soon.
+  // Most matrices with other values have one near the begin.
   const std::size_t looked_at = std::min<std::size_t>(a.val.size(), 1024);
   for (std::size_t s = 0; s < looked_at; ++s) {
     const double value = a.val[a.val.size() / looked_at * s];
@@ -270,17 +267,14 @@ template <class V> csr<V> to_csr(const bsr<V>& a) {
   return out;
 }
 
-template index find_block_size(csr_view<float>);
-template index find_block_size(csr_view<double>);
-template void validate(const bsr<float>&);
-template void validate(const bsr<double>&);
-template footprint footprint_of(const bsr<float>&);
-template footprint footprint_of(const bsr<double>&);
-template footprint bsr_footprint(csr_view<float>, index);
-template footprint bsr_footprint(csr_view<double>, index);
-template bsr<float> to_bsr(csr_view<float>, const bsr_options&);
-template bsr<double> to_bsr(csr_view<double>, const bsr_options&);
-template csr<float> to_csr(const bsr<float>&);
-template csr<double> to_csr(const bsr<double>&);
+#define NONZERO_INSTANTIATE(V)                             \
+  template index find_block_size(csr_view<V>);             \
+  template void validate(const bsr<V>&);                   \
+  template footprint footprint_of(const bsr<V>&);          \
+  template footprint bsr_footprint(csr_view<V>, index);    \
+  template bsr<V> to_bsr(csr_view<V>, const bsr_options&); \
+  template csr<V> to_csr(const bsr<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
@@ -14,9 +15,7 @@ template <class V> void validate(const coo<V>& a) {
   invariants::within("coo", "col", a.col, a.cols);
 }
 
-template <class V> footprint footprint_of(const coo<V>& a) {
-  return {(a.row.size() + a.col.size()) * sizeof(index) + a.val.size() * sizeof(V), 0};
-}
+template <class V> footprint footprint_of(const coo<V>& a) { return {bytes_of(a.row, a.col, a.val), 0}; }
 
 template <class V> footprint coo_footprint(csr_view<V> a) {
   return {saturating_bytes(a.nnz(), 2 * sizeof(index) + sizeof(V)), 0};
@@ -30,22 +29,15 @@ template <class V> coo<V> to_coo(csr_view<V> a) {
   return out;
 }
 
-template <class V> csr<V> to_csr(const coo<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), a.col, a.val};
-  for (const index i : a.row) ++out.row_begin[i + 1];
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  return out;
-}
+template <class V> csr<V> to_csr(const coo<V>& a) { return csr_from_entries<V>(a); }
 
-template void validate(const coo<float>&);
-template void validate(const coo<double>&);
-template footprint footprint_of(const coo<float>&);
-template footprint footprint_of(const coo<double>&);
-template footprint coo_footprint(csr_view<float>);
-template footprint coo_footprint(csr_view<double>);
-template coo<float> to_coo(csr_view<float>);
-template coo<double> to_coo(csr_view<double>);
-template csr<float> to_csr(const coo<float>&);
-template csr<double> to_csr(const coo<double>&);
+#define NONZERO_INSTANTIATE(V)                    \
+  template void validate(const coo<V>&);          \
+  template footprint footprint_of(const coo<V>&); \
+  template footprint coo_footprint(csr_view<V>);  \
+  template coo<V> to_coo(csr_view<V>);            \
+  template csr<V> to_csr(const coo<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

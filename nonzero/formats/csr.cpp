@@ -21,10 +21,6 @@ template <class V> void validate(csr_view<V> a) {
   invariants::length_is("csr", "val", a.val.size(), a.nnz());
 }
 
-template <class V> footprint footprint_of(csr_view<V> a) {
-  return {a.row_begin.size() * sizeof(offset) + a.col.size() * sizeof(index) + a.val.size() * sizeof(V), 0};
-}
-
 template <class V> offset longest_row(csr_view<V> a) {
   offset longest = 0;
   for (index i = 0; i < a.rows; ++i) longest = std::max(longest, a.row_length(i));
@@ -34,7 +30,7 @@ template <class V> offset longest_row(csr_view<V> a) {
 template <class V> csr<V> transpose(csr_view<V> a) {
   csr<V> t{a.cols, a.rows, array<offset>(static_cast<std::size_t>(a.cols) + 1, 0), array<index>(a.col.size()),
            array<V>(a.val.size())};
-  // Count one place late, so that filling moves each begin to its right place.
+  // Counted one place late: filling moves each begin to its right place.
   for (const index j : a.col)
     if (j + 1 < a.cols) ++t.row_begin[j + 2];
   for (offset j = 2; j <= a.cols; ++j) t.row_begin[j] += t.row_begin[j - 1];
@@ -47,15 +43,12 @@ template <class V> csr<V> transpose(csr_view<V> a) {
   return t;
 }
 
-template csr<float> copy_of(csr_view<float>);
-template csr<double> copy_of(csr_view<double>);
-template void validate(csr_view<float>);
-template void validate(csr_view<double>);
-template footprint footprint_of(csr_view<float>);
-template footprint footprint_of(csr_view<double>);
-template offset longest_row(csr_view<float>);
-template offset longest_row(csr_view<double>);
-template csr<float> transpose(csr_view<float>);
-template csr<double> transpose(csr_view<double>);
+#define NONZERO_INSTANTIATE(V)              \
+  template csr<V> copy_of(csr_view<V>);     \
+  template void validate(csr_view<V>);      \
+  template offset longest_row(csr_view<V>); \
+  template csr<V> transpose(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -44,16 +44,14 @@ template <class V, class Offset = offset> struct csr_view {
       requires std::is_same_v<Offset, offset>
       : rows(a.rows), cols(a.cols), row_begin(a.row_begin), col(a.col), val(a.val) {}
   /// Any contiguous ranges: std::vector, std::span, std::array.
-  csr_view(index rows, index cols, std::span<const Offset> row_begin, std::span<const index> col,
-           std::span<const V> val)
-      : rows(rows), cols(cols), row_begin(row_begin), col(col), val(val) {}
+  csr_view(index row_count, index col_count, std::span<const Offset> row_begins,
+           std::span<const index> columns, std::span<const V> values)
+      : rows(row_count), cols(col_count), row_begin(row_begins), col(columns), val(values) {}
   /// Pointers, as Eigen, SciPy and cuSPARSE have them; the host's or a device's.
-  csr_view(index rows, index cols, offset nnz, const Offset* row_begin, const index* col, const V* val)
-      : rows(rows),
-        cols(cols),
-        row_begin(row_begin, static_cast<std::size_t>(rows) + 1),
-        col(col, static_cast<std::size_t>(nnz)),
-        val(val, static_cast<std::size_t>(nnz)) {}
+  csr_view(index row_count, index col_count, offset entries, const Offset* row_begins, const index* columns,
+           const V* values)
+      : csr_view(row_count, col_count, {row_begins, static_cast<std::size_t>(row_count) + 1},
+                 {columns, static_cast<std::size_t>(entries)}, {values, static_cast<std::size_t>(entries)}) {}
 
   constexpr offset nnz() const { return static_cast<offset>(col.size()); }
   constexpr offset row_length(index i) const { return row_begin[i + 1] - row_begin[i]; }
@@ -85,6 +83,17 @@ template <class V> struct widened_csr {
   widened_csr& operator=(const widened_csr&) = delete;
 };
 
+struct matrix_shape {
+  index rows, cols;
+};
+/// The size of a matrix in any format.
+template <class Format> matrix_shape shape_of(const Format& a) {
+  if constexpr (requires { a.rows(); })
+    return {a.rows(), a.cols()};
+  else
+    return {a.rows, a.cols};
+}
+
 /// The arrays of a view, copied.
 template <class V> csr<V> copy_of(csr_view<V> a);
 
@@ -92,7 +101,7 @@ template <class V> csr<V> copy_of(csr_view<V> a);
 template <class V> void validate(csr_view<V> a);
 template <class V> void validate(const csr<V>& a) { validate(csr_view<V>(a)); }
 
-template <class V> footprint footprint_of(csr_view<V> a);
+template <class V> footprint footprint_of(csr_view<V> a) { return {bytes_of(a.row_begin, a.col, a.val), 0}; }
 template <class V> footprint footprint_of(const csr<V>& a) { return footprint_of(csr_view<V>(a)); }
 
 /// The number of entries in the longest row; 0 when there are no rows.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
@@ -28,11 +29,10 @@ template <class V> void validate(const ell<V>& a) {
 
 template <class V> footprint footprint_of(const ell<V>& a) {
   const auto padding = static_cast<std::uint64_t>(std::count(a.col.begin(), a.col.end(), padding_column));
-  return {a.col.size() * sizeof(index) + a.val.size() * sizeof(V), padding * (sizeof(index) + sizeof(V))};
+  return {bytes_of(a.col, a.val), padding * (sizeof(index) + sizeof(V))};
 }
 
 template <class V> footprint ell_footprint_of_width(csr_view<V> a, offset width) {
-  // The width is at most 2^63 only in theory: rows are under 2^31 and so is the longest row of a real matrix.
   const std::uint64_t places = saturating_bytes(a.rows, width);
   std::uint64_t entries = 0;
   for (index i = 0; i < a.rows; ++i) entries += std::min(a.row_length(i), width);
@@ -62,34 +62,17 @@ template <class V> ell<V> to_ell(csr_view<V> a, padding_budget budget) {
   return to_ell_of_width(a, longest_row(a));
 }
 
-template <class V> csr<V> to_csr(const ell<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
-  for (offset at = 0; at < a.width * a.rows; ++at)
-    if (a.col[at] != padding_column) ++out.row_begin[at % a.rows + 1];
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  out.col.resize(out.nnz());
-  out.val.resize(out.nnz());
-  for (index i = 0; i < a.rows; ++i)
-    for (offset k = 0; k < out.row_length(i); ++k) {
-      out.col[out.row_begin[i] + k] = a.col[k * a.rows + i];
-      out.val[out.row_begin[i] + k] = a.val[k * a.rows + i];
-    }
-  return out;
-}
+template <class V> csr<V> to_csr(const ell<V>& a) { return csr_from_entries<V>(a); }
 
-template void validate(const ell<float>&);
-template void validate(const ell<double>&);
-template footprint footprint_of(const ell<float>&);
-template footprint footprint_of(const ell<double>&);
-template footprint ell_footprint(csr_view<float>);
-template footprint ell_footprint(csr_view<double>);
-template footprint ell_footprint_of_width(csr_view<float>, offset);
-template footprint ell_footprint_of_width(csr_view<double>, offset);
-template ell<float> to_ell(csr_view<float>, padding_budget);
-template ell<double> to_ell(csr_view<double>, padding_budget);
-template ell<float> to_ell_of_width(csr_view<float>, offset);
-template ell<double> to_ell_of_width(csr_view<double>, offset);
-template csr<float> to_csr(const ell<float>&);
-template csr<double> to_csr(const ell<double>&);
+#define NONZERO_INSTANTIATE(V)                                    \
+  template void validate(const ell<V>&);                          \
+  template footprint footprint_of(const ell<V>&);                 \
+  template footprint ell_footprint(csr_view<V>);                  \
+  template footprint ell_footprint_of_width(csr_view<V>, offset); \
+  template ell<V> to_ell(csr_view<V>, padding_budget);            \
+  template ell<V> to_ell_of_width(csr_view<V>, offset);           \
+  template csr<V> to_csr(const ell<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

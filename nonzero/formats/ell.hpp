@@ -4,7 +4,7 @@
 
 namespace nz {
 
-/// The column of a place that holds no entry. Kernels must skip it: 0 * x would turn an infinite x into NaN.
+/// The column of a place without an entry. Kernels must skip it: 0 * x would turn an infinite x into NaN.
 inline constexpr index padding_column = -1;
 
 /// ELLPACK: every row has `width` places, stored column-major, so that neighbouring rows' k-th entries are
@@ -21,22 +21,23 @@ template <class V> footprint footprint_of(const ell<V>& a);
 
 template <class V> footprint ell_footprint(csr_view<V> a);
 template <class V> footprint ell_footprint(const csr<V>& a) { return ell_footprint(csr_view<V>(a)); }
-/// As wide as the longest row. Throws `unsupported` where padding would break the budget.
+/// As wide as the longest row. Throws `unsupported` if padding would exceed the budget.
 template <class V> ell<V> to_ell(csr_view<V> a, padding_budget budget = {});
 template <class V> ell<V> to_ell(const csr<V>& a, padding_budget budget = {}) {
   return to_ell(csr_view<V>(a), budget);
 }
 template <class V> csr<V> to_csr(const ell<V>& a);
 
-/// The first `width` entries of each row, and no more: what HYB keeps in its ELL part. Checks no budget.
+/// At most the first `width` entries of each row, for HYB. Checks no budget.
 template <class V> ell<V> to_ell_of_width(csr_view<V> a, offset width);
-template <class V> ell<V> to_ell_of_width(const csr<V>& a, offset width) {
-  return to_ell_of_width(csr_view<V>(a), width);
-}
 /// The footprint of that.
 template <class V> footprint ell_footprint_of_width(csr_view<V> a, offset width);
-template <class V> footprint ell_footprint_of_width(const csr<V>& a, offset width) {
-  return ell_footprint_of_width(csr_view<V>(a), width);
+
+/// body(row, column, value) for every entry; those of a row in its own order.
+template <class V, class Body> void for_each_entry(const ell<V>& a, Body body) {
+  for (offset k = 0; k < a.width; ++k)
+    for (index i = 0; i < a.rows; ++i)
+      if (const offset at = k * a.rows + i; a.col[at] != padding_column) body(i, a.col[at], a.val[at]);
 }
 
 }  // namespace nz

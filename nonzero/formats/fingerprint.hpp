@@ -7,8 +7,7 @@
 
 #include <nonzero/formats/csr.hpp>
 
-// What tells a matrix from others at a glance: a sample of its row begins, columns and values. The same words
-// wherever the matrix lies.
+// Identifies a matrix by a sample of its row begins, columns and values: the same numbers on every device.
 namespace nz {
 
 constexpr int fingerprint_samples = 512;
@@ -18,8 +17,8 @@ struct sampled_place {
   offset entry, row;
 };
 
-/// Sample s of a matrix that has entries. Even distances would meet the same place of every row in a regular
-/// one.
+/// Sample s of a matrix that has entries. Equal distances would always hit the same place of a row in a
+/// regular matrix.
 constexpr sampled_place fingerprint_place(int s, index rows, offset nnz) {
   const offset wobble = offset{s} * s % 97;
   return {(nnz / fingerprint_samples * s + wobble) % nnz,

@@ -7,7 +7,7 @@
 
 #include <nonzero/formats/csr.hpp>
 
-// How the full blocks of a CSR matrix are found.
+// Finds the full blocks of a CSR matrix.
 namespace nz {
 
 /// Calls body with the block size as a constant, so that loops over a block have a fixed length.
@@ -31,7 +31,7 @@ template <class Body> auto with_block_size(index block_size, const Body& body) {
   }
 }
 
-/// What is left of the rows of a block row while it is walked from left to right.
+/// The remaining entries of the rows of a block row, from left to right.
 template <index Size> struct cursors {
   offset at[Size], end[Size];
 
@@ -52,8 +52,8 @@ template <index Size> struct cursors {
     return true;
   }
 
-  /// Moves every row to the next full block, or to its end where there is none. In sorted rows the first and
-  /// the last column of a block, Size - 1 places apart, have all others between them.
+  /// Moves every row to the next full block, or to its end. In a sorted row, if the first and the last column
+  /// of a block are Size - 1 places apart, all others are between them.
   bool find_block(const index* col) {
     const auto has_block = [&](index r, index first) {
       return at[r] + Size <= end[r] && col[at[r]] == first && col[at[r] + Size - 1] == first + Size - 1;
@@ -80,8 +80,8 @@ template <index Size> struct cursors {
   }
 };
 
-/// Whether the rows have the same columns and these are those of full blocks, as is usual: found several
-/// times as fast as block by block.
+/// Whether the rows have the same columns, and these are full blocks. This is usual, and several times as
+/// fast to find as block by block.
 template <index Size> bool are_all_blocks(const cursors<Size>& rows, const index* col) {
   const offset length = rows.end[0] - rows.at[0];
   const index* first_row = col + rows.at[0];

@@ -8,80 +8,77 @@
 
 namespace nz {
 
-/// How the values of a slice are held, always exactly: one that all share, as numbers of the matrix's
-/// dictionary, in single precision, or as they are.
+/// How the values of a slice are stored, always exactly: one value for all entries, codes of the matrix's
+/// dictionary, single precision, or full precision.
 enum class hubs_values : std::uint8_t { one, coded, single, full };
 
-/// 32 virtual_rows side by side: first the steps for entries in hub columns, then those for the rest. A step
-/// has a place for each virtual_row. Aligned so that a GPU reads it in one load.
+/// 32 virtual rows: first the steps for entries in hub columns, then those for the rest. A step has a place
+/// for each virtual row. Aligned so that a GPU reads it in one load.
 template <class Offset> struct alignas(16) hubs_slice {
-  Offset hub_step, rest_step;          // its first of the matrix's hub steps, and of its rest steps
-  Offset value;                        // its first step of the values of its kind; one: which of `constant`
-  std::uint8_t hub_steps, rest_steps;  // as many as its longest virtual_row has entries of either sort
-  hubs_values values;                  // one only where there is an entry
+  Offset hub_step, rest_step;  // its first among the matrix's hub steps, and among its rest steps
+  Offset value;                // its first step in the values of its kind; one: its place in `constant`
+  std::uint8_t hub_steps, rest_steps;  // the longest virtual row's number of entries of either kind
+  hubs_values values;                  // `one` only if there is an entry
 };
 
-/// For power laws and giant rows: entries in the columns that are used most, the hubs, know their column by a
-/// short number, so that a GPU can keep x of all hubs at hand. A row is a virtual_row, or several where it is
-/// long: its segments, which take its entries in turns, so that lanes side by side meet columns that are near
-/// each other. A virtual_row has its entries in hub columns first, then the rest, both in the row's own
-/// order. Virtual_rows are sorted by how many of the rest they have, then by how many in hub columns, both
-/// falling, so that slices of 32 have next to no padding.
+/// For power laws and giant rows. The columns that are used most are the hubs. An entry in a hub column
+/// stores a 16-bit hub number, and a GPU can keep x of all hubs in shared memory. A virtual row is a short
+/// row or one segment of a long row. Segments take the entries of their row in turn, so that neighbouring
+/// lanes read neighbouring columns. A virtual row has its entries in hub columns first, then the rest, both
+/// in the row's own order. Virtual rows are sorted by the number of rest entries, then by that of hub
+/// entries, both descending, so that slices of 32 have little padding.
 template <class V> struct hubs {
   static constexpr index slice_virtual_rows = 32;
   static constexpr index most_virtual_row_entries = 128;  // so that 8 bits hold a length
   static constexpr std::size_t most_hubs = 65536, most_coded = 256;
 
-  index rows = 0, cols = 0;         // >= 0
-  array<index> hub;                 // distinct columns, at most most_hubs; hub number h: column hub[h]
-  array<index> split_row;           // the rows that are in segments, rising
-  array<offset> segment_begin{0};   // one more; cut row c has the segments [segment_begin[c],
-                                    // segment_begin[c+1]), one at least; starts at 0
-  array<index> target;              // of each virtual_row: a row, or -1 - a segment; each row that is not cut
-                                    // and each segment once
-  array<std::uint8_t> hub_length;   // as long as target: how many entries of each sort; together at
-  array<std::uint8_t> rest_length;  // most most_virtual_row_entries, and length_of_segment in a segment
-  array<hubs_slice<offset>> slices;  // lane l of slice s: virtual_row 32 * s + l
+  index rows = 0, cols = 0;        // >= 0
+  array<index> hub;                // distinct columns, at most most_hubs; hub number h: column hub[h]
+  array<index> split_row;          // the rows that are split into segments, ascending
+  array<offset> segment_begin{0};  // one longer; split row c has the segments [segment_begin[c],
+                                   // segment_begin[c+1]), at least one; starts at 0
+  array<index> target;  // of each virtual row: a row, or -1 - a segment; each row that is not split
+                        // and each segment once
+  array<std::uint8_t> hub_length;    // as long as target: entries of each kind; together at
+  array<std::uint8_t> rest_length;   // most most_virtual_row_entries, and length_of_segment in a segment
+  array<hubs_slice<offset>> slices;  // lane l of slice s: virtual row 32 * s + l
   array<std::uint16_t> hub_number;   // 32 for each hub step, slice after slice; < hub.size()
   array<index> rest_col;             // 32 for each rest step; 0 <= rest_col < cols
   array<V> constant;                 // one for each slice of kind one
   array<V> dictionary;               // at most most_coded
   array<std::uint8_t> coded_value;   // 32 for each step of the slices of that kind; < dictionary.size()
   array<float> single_value;         // likewise: hub steps, then rest steps, slice after slice
-  array<V> full_value;               // places past the end of their virtual_row are not used
+  array<V> full_value;               // places past the end of their virtual row are not used
 
   offset virtual_rows() const { return static_cast<offset>(target.size()); }
 };
 
 struct hubs_options {
-  /// How many hubs there may be.
+  /// The most hubs.
   index most_hubs = 24320;
-  /// Hubs must have one in so many of the entries, or there are none.
+  /// Without hubs if their columns have fewer than one in so many entries.
   offset worth_one_in = 8;
 };
 
 template <class V> void validate(const hubs<V>& a);
-/// Padding: places past the end of their virtual_row.
+/// Padding: places past the end of their virtual row.
 template <class V> footprint footprint_of(const hubs<V>& a);
 template <class V> footprint hubs_footprint(csr_view<V> a);
 template <class V> footprint hubs_footprint(const csr<V>& a) { return hubs_footprint(csr_view<V>(a)); }
 
-/// Hubs by how often they are used, then by column. Rows of more than 128 entries are cut into the fewest
-/// segments. Throws `unsupported` where padding would break the budget. Virtual_rows and
-/// slices are converted by `for_each`, many at a time.
+/// Hubs are numbered by how often they are used, then by column. Rows of more than 128 entries are split into
+/// the fewest segments. Throws `unsupported` if padding would exceed the budget. On one thread.
 template <class V>
-hubs<V> to_hubs(csr_view<V> a, const hubs_options& options = {}, padding_budget budget = {},
-                const for_each_runner& for_each = run_in_order);
+hubs<V> to_hubs(csr_view<V> a, const hubs_options& options = {}, padding_budget budget = {});
 template <class V>
-hubs<V> to_hubs(const csr<V>& a, const hubs_options& options = {}, padding_budget budget = {},
-                const for_each_runner& for_each = run_in_order) {
-  return to_hubs(csr_view<V>(a), options, budget, for_each);
+hubs<V> to_hubs(const csr<V>& a, const hubs_options& options = {}, padding_budget budget = {}) {
+  return to_hubs(csr_view<V>(a), options, budget);
 }
-/// Rows whose columns never fall come back as they were. Of others, each segment has its entries in hub
-/// columns and its rest in their own order, the one with the lower column first where both have one left.
+/// Rows that are sorted by column come back as they were. In other rows, each segment merges its entries in
+/// hub columns with the rest: of the next two, the one with the lower column comes first.
 template <class V> csr<V> to_csr(const hubs<V>& a);
 
-/// How many of a row's entries segment p of n has: p, p + n, p + 2n and so on.
+/// The number of entries of segment p of n: entries p, p + n, p + 2n and so on of the row.
 constexpr offset length_of_segment(offset entries, offset n, offset p) { return (entries - p + n - 1) / n; }
 
 /// The value of a lane in a step of a slice, hub steps first.
@@ -99,7 +96,7 @@ template <class V> V hubs_value(const hubs<V>& a, const hubs_slice<offset>& slic
   }
 }
 
-/// body(column, value) for the entries of a virtual_row in hub columns, or for its rest.
+/// body(column, value) for the entries of a virtual row in hub columns, or for the rest.
 template <class V, class Body> void for_each_hub_entry(const hubs<V>& a, offset virtual_row, Body body) {
   const hubs_slice<offset>& slice = a.slices[virtual_row / 32];
   for (offset k = 0; k < a.hub_length[virtual_row]; ++k)
@@ -120,7 +117,7 @@ template <class V> index row_of_virtual_row(const hubs<V>& a, offset virtual_row
   return a.split_row[after - a.segment_begin.begin() - 1];
 }
 
-/// body(row, column, value) for every entry, virtual_row by virtual_row.
+/// body(row, column, value) for every entry, virtual row by virtual row.
 template <class V, class Body> void for_each_entry(const hubs<V>& a, Body body) {
   for (offset s = 0; s < a.virtual_rows(); ++s) {
     const index row = row_of_virtual_row(a, s);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/hyb.hpp>
 
 namespace nz {
@@ -56,33 +57,16 @@ template <class V> hyb<V> to_hyb(csr_view<V> a, offset width, padding_budget bud
   return out;
 }
 
-template <class V> csr<V> to_csr(const hyb<V>& a) {
-  const csr<V> first = to_csr(a.regular), rest = to_csr(a.rest);
-  csr<V> out{a.rows(), a.cols(), array<offset>(first.row_begin.size()), {}, {}};
-  for (std::size_t i = 0; i < out.row_begin.size(); ++i)
-    out.row_begin[i] = first.row_begin[i] + rest.row_begin[i];
-  out.col.reserve(out.nnz());
-  out.val.reserve(out.nnz());
-  for (index i = 0; i < out.rows; ++i)
-    for (const csr<V>* part : {&first, &rest}) {
-      const offset begin = part->row_begin[i], end = part->row_begin[i + 1];
-      out.col.insert(out.col.end(), part->col.begin() + begin, part->col.begin() + end);
-      out.val.insert(out.val.end(), part->val.begin() + begin, part->val.begin() + end);
-    }
-  return out;
-}
+template <class V> csr<V> to_csr(const hyb<V>& a) { return csr_from_entries<V>(a); }
 
-template offset default_hyb_width(csr_view<float>);
-template offset default_hyb_width(csr_view<double>);
-template void validate(const hyb<float>&);
-template void validate(const hyb<double>&);
-template footprint footprint_of(const hyb<float>&);
-template footprint footprint_of(const hyb<double>&);
-template footprint hyb_footprint(csr_view<float>, offset);
-template footprint hyb_footprint(csr_view<double>, offset);
-template hyb<float> to_hyb(csr_view<float>, offset, padding_budget);
-template hyb<double> to_hyb(csr_view<double>, offset, padding_budget);
-template csr<float> to_csr(const hyb<float>&);
-template csr<double> to_csr(const hyb<double>&);
+#define NONZERO_INSTANTIATE(V)                                 \
+  template offset default_hyb_width(csr_view<V>);              \
+  template void validate(const hyb<V>&);                       \
+  template footprint footprint_of(const hyb<V>&);              \
+  template footprint hyb_footprint(csr_view<V>, offset);       \
+  template hyb<V> to_hyb(csr_view<V>, offset, padding_budget); \
+  template csr<V> to_csr(const hyb<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -5,8 +5,8 @@
 
 namespace nz {
 
-/// Hybrid: the first entries of each row, up to a chosen width, in ELL; the rest in COO. A long row then
-/// costs its own entries, not padding in all the others.
+/// Hybrid: the first entries of each row, up to a chosen width, in ELL; the rest in COO. A long row then adds
+/// no padding to the others.
 template <class V> struct hyb {
   ell<V> regular;  // every row's first regular.width entries
   coo<V> rest;     // same rows and cols; entries only of rows that fill their width in `regular`
@@ -34,5 +34,11 @@ template <class V> hyb<V> to_hyb(const csr<V>& a, offset width = -1, padding_bud
   return to_hyb(csr_view<V>(a), width, budget);
 }
 template <class V> csr<V> to_csr(const hyb<V>& a);
+
+/// body(row, column, value) for every entry; those of a row in its own order.
+template <class V, class Body> void for_each_entry(const hyb<V>& a, Body body) {
+  for_each_entry(a.regular, body);
+  for_each_entry(a.rest, body);
+}
 
 }  // namespace nz

@@ -6,8 +6,8 @@
 
 #include <nonzero/core/types.hpp>
 
-// The lines that the invariants of several formats share, each checked in one place. All throw `shape_error`
-// naming the format, the array and the first place that is wrong. For the use of `validate` alone.
+// Invariants that several formats share. All throw `shape_error` naming the format, the array and the first
+// wrong place. For `validate` only.
 namespace nz::invariants {
 
 void sizes_are_not_negative(std::string_view format, index rows, index cols);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/jds.hpp>
 
@@ -26,9 +27,7 @@ template <class V> void validate(const jds<V>& a) {
 }
 
 template <class V> footprint footprint_of(const jds<V>& a) {
-  return {(a.row.size() + a.col.size()) * sizeof(index) + a.row_begin.size() * sizeof(offset) +
-              a.val.size() * sizeof(V),
-          0};
+  return {bytes_of(a.row, a.row_begin, a.col, a.val), 0};
 }
 
 template <class V> footprint jds_footprint(csr_view<V> a) {
@@ -57,30 +56,16 @@ template <class V> jds<V> to_jds(csr_view<V> a) {
   return out;
 }
 
-template <class V> csr<V> to_csr(const jds<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(a.row_begin.size(), 0), array<index>(a.col.size()),
-             array<V>(a.val.size())};
-  for (index p = 0; p < a.rows; ++p) out.row_begin[a.row[p] + 1] = a.row_begin[p + 1] - a.row_begin[p];
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  for (index p = 0; p < a.rows; ++p) {
-    const offset begin = a.row_begin[p], end = a.row_begin[p + 1], to = out.row_begin[a.row[p]];
-    std::copy(a.col.begin() + begin, a.col.begin() + end, out.col.begin() + to);
-    std::copy(a.val.begin() + begin, a.val.begin() + end, out.val.begin() + to);
-  }
-  return out;
-}
+template <class V> csr<V> to_csr(const jds<V>& a) { return csr_from_entries<V>(a); }
 
-template void validate(const jds<float>&);
-template void validate(const jds<double>&);
-template footprint footprint_of(const jds<float>&);
-template footprint footprint_of(const jds<double>&);
-template footprint jds_footprint(csr_view<float>);
-template footprint jds_footprint(csr_view<double>);
-template array<index> rows_by_falling_length(csr_view<float>);
-template array<index> rows_by_falling_length(csr_view<double>);
-template jds<float> to_jds(csr_view<float>);
-template jds<double> to_jds(csr_view<double>);
-template csr<float> to_csr(const jds<float>&);
-template csr<double> to_csr(const jds<double>&);
+#define NONZERO_INSTANTIATE(V)                               \
+  template void validate(const jds<V>&);                     \
+  template footprint footprint_of(const jds<V>&);            \
+  template footprint jds_footprint(csr_view<V>);             \
+  template array<index> rows_by_falling_length(csr_view<V>); \
+  template jds<V> to_jds(csr_view<V>);                       \
+  template csr<V> to_csr(const jds<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -5,7 +5,7 @@
 namespace nz {
 
 /// Jagged diagonal storage: CSR with the rows sorted by length, longest first, so that neighbouring threads
-/// have about equal work. Place p holds row row[p]; it owns the entries [row_begin[p], row_begin[p+1]).
+/// have about equal work. Place p has row row[p]; it owns the entries [row_begin[p], row_begin[p+1]).
 template <class V> struct jds {
   index rows = 0, cols = 0;    // >= 0
   array<index> row;            // rows long; a permutation; equal lengths keep the order of the matrix
@@ -27,8 +27,11 @@ template <class V> csr<V> to_csr(const jds<V>& a);
 
 /// The rows of `a`, longest first; rows of equal length in the order of the matrix.
 template <class V> array<index> rows_by_falling_length(csr_view<V> a);
-template <class V> array<index> rows_by_falling_length(const csr<V>& a) {
-  return rows_by_falling_length(csr_view<V>(a));
+
+/// body(row, column, value) for every entry; those of a row in its own order.
+template <class V, class Body> void for_each_entry(const jds<V>& a, Body body) {
+  for (index p = 0; p < a.rows; ++p)
+    for (offset k = a.row_begin[p]; k < a.row_begin[p + 1]; ++k) body(a.row[p], a.col[k], a.val[k]);
 }
 
 }  // namespace nz

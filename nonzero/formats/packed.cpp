@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nonzero/formats/from_entries_internal.hpp>
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/packed.hpp>
 #include <nonzero/formats/packed_slice_internal.hpp>
@@ -55,8 +55,7 @@ template <class... Args> [[noreturn]] void refuse(fmt::format_string<Args...> wh
   throw shape_error("packed: " + fmt::format(what, std::forward<Args>(args)...));
 }
 
-/// Walks a matrix slice by slice. Whatever its numbers are, an element is only read once it is known to be
-/// there.
+/// Checks a matrix slice by slice. An element is read only after a check that it exists.
 template <class V> class packed_checker {
  public:
   explicit packed_checker(const packed<V>& a) : a_(a), have_(sizes_of(a)) {}
@@ -88,7 +87,7 @@ template <class V> class packed_checker {
                packed<V>::most_slice_rows);
       if (here.first_column < 0) refuse("first_column of slice {} is {}", s, here.first_column);
       if (here.columns > packed_columns::far || here.values > packed_values::full)
-        refuse("slice {} holds columns or values in no known way", s);
+        refuse("slice {} has an unknown kind of columns or values", s);
     }
     if (last.first_row != a_.rows || last.run != have_.runs || last.rest != have_.rest)
       refuse("slices end at row {}, run {} and rest {} instead of {}, {} and {}", last.first_row, last.run,
@@ -104,7 +103,7 @@ template <class V> class packed_checker {
       if (run.first_row < row || run.rows > behind.first_row - run.first_row)
         refuse("run {} has {} rows from {} on, where {} to {} are free", r, run.rows, run.first_row, row,
                behind.first_row - 1);
-      if (run.values > packed_values::full) refuse("run {} holds values in no known way", r);
+      if (run.values > packed_values::full) refuse("run {} has an unknown kind of values", r);
       take("run", r, "diagonal", run.diagonal, run.width, have_.diagonals, next_.diagonals);
       for (index k = 0; k < run.width; ++k) {
         const offset first = offset{run.first_row} + a_.diagonal[run.diagonal + k];
@@ -161,7 +160,7 @@ template <class V> class packed_checker {
     invariants::length_is("packed", "full_value", a_.full_value.size(), next_.fulls);
   }
 
-  /// What comes next in an array starts where what came before ends, and is all there.
+  /// The next elements of an array follow the ones before, and all of them exist.
   static void take(std::string_view owner, offset which, std::string_view array, offset begin, offset count,
                    offset length, offset& next) {
     if (begin != next) refuse("{} {} starts at {}[{}] instead of [{}]", owner, which, array, begin, next);
@@ -237,17 +236,14 @@ template <class V> footprint packed_footprint(csr_view<V> a) {
   return {bytes_for<V>(first_row.size() - 1, all), 0};
 }
 
-template packed<float> to_packed(csr_view<float>, std::span<const index>, const for_each_runner&);
-template packed<double> to_packed(csr_view<double>, std::span<const index>, const for_each_runner&);
-template packed<float> to_packed(csr_view<float>);
-template packed<double> to_packed(csr_view<double>);
-template csr<float> to_csr(const packed<float>&);
-template csr<double> to_csr(const packed<double>&);
-template void validate(const packed<float>&);
-template void validate(const packed<double>&);
-template footprint footprint_of(const packed<float>&);
-template footprint footprint_of(const packed<double>&);
-template footprint packed_footprint(csr_view<float>);
-template footprint packed_footprint(csr_view<double>);
+#define NONZERO_INSTANTIATE(V)                                                               \
+  template packed<V> to_packed(csr_view<V>, std::span<const index>, const for_each_runner&); \
+  template packed<V> to_packed(csr_view<V>);                                                 \
+  template csr<V> to_csr(const packed<V>&);                                                  \
+  template void validate(const packed<V>&);                                                  \
+  template footprint footprint_of(const packed<V>&);                                         \
+  template footprint packed_footprint(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

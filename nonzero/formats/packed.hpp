@@ -10,58 +10,59 @@
 
 namespace nz {
 
-/// How the columns of a slice are held: in 16 bits from the slice's first column, or in 32.
+/// How the columns of a slice are stored: in 16 or in 32 bits, counted from the slice's first column.
 enum class packed_columns : std::uint8_t { near, far };
 
-/// How values are held, always exactly: one that all share (one for each diagonal of a run), in single
-/// precision, or as they are.
+/// How values are stored, always exactly: one value for all entries (in a run: for each diagonal), single
+/// precision, or full precision.
 enum class packed_values : std::uint8_t { one, single, full };
 
-/// Consecutive rows that hold the same columns, counted from the row. Some of them may hold others, to which
-/// what the run says does not apply: those are among the rest of the slice.
+/// Consecutive rows with the same columns, counted from the row. A few rows among them may have other
+/// columns: these exceptions do not belong to the run, but to the rest of the slice.
 struct packed_run {
   index first_row, rows;  // rows >= 1
   index width;            // entries in each row; >= 1
   packed_values values;
-  offset diagonal;  // its columns are row + diagonal[this + k], 0 <= k < width: in the matrix for all of its
-                    // rows, strangers too
+  offset diagonal;  // its columns are row + diagonal[this + k], 0 <= k < width: inside the matrix for all of
+                    // its rows, exceptions too
   offset value;     // one: constant[this + k]; else see place_of: width * rows elements
 
   static constexpr index block_rows = 16;
-  /// Where the k-th value of its row i is, counted from its first: blocks of rows one after the other, each
-  /// column by column, so that a block's values are read in order.
+  /// Where the k-th value of row i of the run is: blocks of rows one after the other, each stored column by
+  /// column, so that a block's values are read in order.
   offset place_of(index k, index i) const {
     const index block = i - i % block_rows, high = rows - block < block_rows ? rows - block : block_rows;
     return value + offset{block} * width + offset{k} * high + (i - block);
   }
 };
 
-/// Consecutive rows: first the runs, then the rest, whose sums replace those of a run.
+/// Consecutive rows: the runs, and the rest. The sums of the rest replace those of a run.
 struct packed_slice {
   index first_row;
   index first_column;  // of the rest; >= 0
   packed_columns columns;
-  packed_values values;  // of the rest: one only where it has entries
+  packed_values values;  // of the rest; `one` only if it has entries
   offset run, rest;      // its first in `runs`, and in rest_row and rest_length
   offset column, value;  // of the rest, in the arrays of their kinds; one: the only element
 };
 
-/// Packed: rows in slices, each held in the fewest bytes that lose nothing. Rows that repeat the columns of
-/// the row before, moved by one, are a run, which holds its columns once, and its values once where those
-/// repeat too: no entry of a stencil is held. The rest of a slice comes in groups of eight rows, the longest
-/// first: as many columns as the shortest of them has, column by column, then what is left of each row.
+/// Packed: stores repeated patterns once (lossless). Rows that repeat the columns of the row before, moved by
+/// one, are a run: its columns are stored once, and its values too where they repeat. A stencil thus stores
+/// no entries. The other rows of a slice are its rest: groups of eight rows, the longest first. A group
+/// stores its entries column by column up to the length of its shortest row, then the remaining entries row
+/// by row.
 template <class V> struct packed {
   static constexpr index group_rows = 8;
   static constexpr index most_slice_rows = 1 << 16;  // so that 16 bits hold a row of a slice
   index rows = 0, cols = 0;                          // >= 0
-  // One more than there are, of which only first_row, run and rest are used; those start at 0, never fall,
-  // and end at `rows` and at the lengths of `runs` and rest_row; a slice has at most most_slice_rows rows.
+  // One longer than the number of slices; of the last one only first_row, run and rest are used. These start
+  // at 0, never fall, and end at `rows` and at the lengths of `runs` and rest_row. A slice has at most
+  // most_slice_rows rows.
   std::vector<packed_slice> slices = std::vector<packed_slice>(1);
   std::vector<packed_run> runs;   // inside their slice, in the order of rows, none in two
   array<std::uint16_t> rest_row;  // row - first_row of its slice; once each; all rows that are in no run
   array<index> rest_length;       // as long as rest_row; >= 0; never grows within a slice
-  // In these, what belongs to a slice follows what belongs to the one before, in a slice its rest follows its
-  // runs, and nothing is between or behind them.
+  // These arrays are in the order of slices, and in a slice first its runs, then its rest, without gaps.
   array<index> diagonal;             // column - row
   array<V> constant;                 // the values of kind one
   array<std::uint16_t> near_column;  // column - first_column of the slice, whose column is in the matrix
@@ -70,12 +71,12 @@ template <class V> struct packed {
   array<V> full_value;
 };
 
-/// Calls body(0) … body(count-1), each once, in any order and perhaps at once.
+/// Calls body(0) … body(count-1), each once, in any order, possibly in parallel.
 using for_each_runner = std::function<void(offset count, const std::function<void(offset)>& body)>;
 void run_in_order(offset count, const std::function<void(offset)>& body);
 
-/// The slices are [first_row[s], first_row[s+1]), of at most 65,536 rows each; they are converted by
-/// `for_each`, independently of each other, in two passes over the matrix.
+/// The slices are [first_row[s], first_row[s+1]), of at most 65,536 rows each; `for_each`
+/// converts them, in two passes over the matrix.
 template <class V>
 packed<V> to_packed(csr_view<V> a, std::span<const index> first_row, const for_each_runner& for_each);
 template <class V>
@@ -92,8 +93,7 @@ template <class V> footprint footprint_of(const packed<V>& a);
 template <class V> footprint packed_footprint(csr_view<V> a);
 template <class V> footprint packed_footprint(const csr<V>& a) { return packed_footprint(csr_view<V>(a)); }
 
-/// body(local row, column, value) for the entries of a slice's rest: in the order of memory, and so in a
-/// row's own order.
+/// body(local row, column, value) for the entries of a slice's rest, as stored; those of a row in order.
 template <class V, class Body> void for_each_rest_entry(const packed<V>& a, std::size_t slice, Body body) {
   const packed_slice &s = a.slices[slice], &next = a.slices[slice + 1];
   offset column = s.column, value = s.value;

@@ -2,14 +2,14 @@
 #include <cstring>
 #include <limits>
 
-#include <nonzero/formats/exact_internal.hpp>
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/packed_slice_internal.hpp>
 
 namespace nz {
 namespace {
 
-constexpr index shortest_run = 16;           // a shorter one costs more than its rows do among the rest
-constexpr index most_strangers_at_once = 4;  // rows of another pattern that a run passes over
+constexpr index shortest_run = 16;            // a shorter run costs more than its rows in the rest
+constexpr index most_exceptions_at_once = 4;  // consecutive rows with other columns inside a run
 
 /// Whether two rows have the same columns, counted from the row.
 template <class V> bool have_same_columns(csr_view<V> a, index i, index j) {
@@ -37,8 +37,8 @@ template <class V> class run_finder {
       packed_run run = longest_run(i, true);
       if (run.rows < shortest_run) run = longest_run(i, false);
       if (run.rows < shortest_run) {
-        // All up to the first stranger share a pattern: none of them starts a longer run.
-        const index end = strangers_.empty() ? i + std::max(run.rows, 1) : strangers_.front();
+        // All rows up to the first exception have the same columns: none of them starts a longer run.
+        const index end = exceptions_.empty() ? i + std::max(run.rows, 1) : exceptions_.front();
         for (; i < end; ++i) out_.rest.push_back(static_cast<std::uint16_t>(i - first_));
         continue;
       }
@@ -53,31 +53,31 @@ template <class V> class run_finder {
     return have_same_columns(a_, i, j) && (!with_values || have_same_values(a_, i, j));
   }
 
-  /// From row i on; remembers the strangers in it: few, and never the last, so that the run's columns are in
-  /// the matrix for all of its rows.
+  /// From row i on; remembers its exceptions: few, and never the last row, so that the run's columns are
+  /// inside the matrix for all of its rows.
   packed_run longest_run(index i, bool with_values) {
-    strangers_.clear();
+    exceptions_.clear();
     const auto width = a_.row_length(i);
     if (width == 0 || width > std::numeric_limits<std::uint16_t>::max()) return {i, 0, 0, {}, 0, 0};
     index end = i + 1;  // behind the last row that fits
-    std::size_t strangers = 0;
-    for (index j = i + 1; j < last_ && j - end <= most_strangers_at_once; ++j) {
+    std::size_t exceptions = 0;
+    for (index j = i + 1; j < last_ && j - end <= most_exceptions_at_once; ++j) {
       if (!fits(i, j, with_values)) {
-        strangers_.push_back(j);
-        if (8 * strangers_.size() > static_cast<std::size_t>(j - i)) break;
+        exceptions_.push_back(j);
+        if (8 * exceptions_.size() > static_cast<std::size_t>(j - i)) break;
         continue;
       }
       end = j + 1;
-      strangers = strangers_.size();
+      exceptions = exceptions_.size();
     }
-    strangers_.resize(strangers);
+    exceptions_.resize(exceptions);
     return {i, end - i, static_cast<index>(width), with_values ? packed_values::one : packed_values::full,
             0, 0};
   }
 
   void keep(packed_run& run) {
-    for (const index stranger : strangers_)
-      out_.rest.push_back(static_cast<std::uint16_t>(stranger - first_));
+    for (const index exception : exceptions_)
+      out_.rest.push_back(static_cast<std::uint16_t>(exception - first_));
     packed_sizes& sizes = out_.sizes;
     run.diagonal = sizes.diagonals;
     sizes.diagonals += run.width;
@@ -91,18 +91,18 @@ template <class V> class run_finder {
   }
 
   bool has_single_values(const packed_run& run) const {
-    if (sizeof(V) == sizeof(float)) return false;
+    if (!std::is_same_v<V, double>) return false;
     const V* begin = a_.val.data() + a_.row_begin[run.first_row];
     return std::all_of(begin, a_.val.data() + a_.row_begin[run.first_row + run.rows], is_exactly_single<V>);
   }
 
   csr_view<V> a_;
   const index first_, last_;
-  std::vector<index> strangers_;
+  std::vector<index> exceptions_;
   packed_draft out_;
 };
 
-/// Orders the rest by length, and chooses how its columns and values are held.
+/// Orders the rest by length, and chooses how its columns and values are stored.
 template <class V> void draft_rest(csr_view<V> a, index first, packed_draft& out) {
   std::stable_sort(out.rest.begin(), out.rest.end(), [&](std::uint16_t i, std::uint16_t j) {
     return a.row_length(first + i) > a.row_length(first + j);
@@ -110,7 +110,7 @@ template <class V> void draft_rest(csr_view<V> a, index first, packed_draft& out
   index low = std::numeric_limits<index>::max(), high = 0;
   offset entries = 0;
   const V* one = nullptr;
-  bool is_one = true, are_single = sizeof(V) > sizeof(float);
+  bool is_one = true, are_single = std::is_same_v<V, double>;
   for (const std::uint16_t local : out.rest)
     for (offset k = a.row_begin[first + local]; k < a.row_begin[first + local + 1]; ++k, ++entries) {
       low = std::min(low, a.col[k]);
@@ -152,7 +152,7 @@ void fill_run(csr_view<V> a, packed_run run, const packed_sizes& at, packed<V>& 
     const offset row = a.row_begin[run.first_row + i], length = a.row_length(run.first_row + i);
     for (index k = 0; k < run.width; ++k) {
       const offset to = run.place_of(k, i);
-      const V value = k < length ? a.val[row + k] : V{0};  // a stranger's are never used
+      const V value = k < length ? a.val[row + k] : V{0};  // those of an exception are never used
       if (run.values == packed_values::single)
         out.single_value[to] = static_cast<float>(value);
       else
@@ -213,7 +213,7 @@ void fill_slice(csr_view<V> a, index first, const packed_draft& draft, const pac
                 std::size_t slice) {
   for (std::size_t r = 0; r < draft.runs.size(); ++r)
     fill_run(a, draft.runs[r], at, out, static_cast<std::size_t>(at.runs) + r);
-  // The rest's values lie behind those of the runs.
+  // The values of the rest follow those of the runs.
   packed_slice& s = out.slices[slice];
   offset own_constants = 0, own_singles = 0, own_fulls = 0;
   for (const packed_run& run : draft.runs)
@@ -249,11 +249,11 @@ void fill_slice(csr_view<V> a, index first, const packed_draft& draft, const pac
   }
 }
 
-template packed_draft draft_slice(csr_view<float>, index, index);
-template packed_draft draft_slice(csr_view<double>, index, index);
-template void fill_slice(csr_view<float>, index, const packed_draft&, const packed_sizes&, packed<float>&,
-                         std::size_t);
-template void fill_slice(csr_view<double>, index, const packed_draft&, const packed_sizes&, packed<double>&,
-                         std::size_t);
+#define NONZERO_INSTANTIATE(V)                                                                       \
+  template packed_draft draft_slice(csr_view<V>, index, index);                                      \
+  template void fill_slice(csr_view<V>, index, const packed_draft&, const packed_sizes&, packed<V>&, \
+                           std::size_t);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

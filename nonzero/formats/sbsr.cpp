@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/formats/bsr.hpp>
-#include <nonzero/formats/exact_internal.hpp>
-#include <nonzero/formats/from_entries_internal.hpp>
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/full_blocks_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/sbsr.hpp>
@@ -14,7 +13,7 @@
 namespace nz {
 namespace {
 
-/// How many rows and block rows are looked at to see whether a matrix could qualify.
+/// The sample of rows and block rows by which a matrix is judged.
 constexpr index most_sampled = 64;
 
 template <class V> void require_square(csr_view<V> a) {
@@ -29,7 +28,7 @@ template <class V> void require_square(csr_view<V> a) {
       block_row * size, size, size));
 }
 
-/// A few entries of a few rows against their mirror images.
+/// Compares a few entries of a few rows with their mirror images.
 template <class V> void require_symmetric_sample(csr_view<V> a) {
   constexpr offset most_per_row = 8;
   const index rows = std::min(a.rows, most_sampled);
@@ -48,8 +47,8 @@ template <class V> void require_symmetric_sample(csr_view<V> a) {
   }
 }
 
-/// Of the blocks of a block row, those left of the diagonal and the one on it; 0 where the row is not all
-/// full blocks, one of them on the diagonal.
+/// The number of blocks of a block row up to the diagonal; 0 unless the row has only full blocks, one of them
+/// on the diagonal.
 template <index Size, class V> offset count_lower(csr_view<V> a, index block_row) {
   const cursors<Size> rows(a, block_row, std::numeric_limits<offset>::max());
   if (!are_all_blocks(rows, a.col.data())) return 0;
@@ -59,7 +58,7 @@ template <index Size, class V> offset count_lower(csr_view<V> a, index block_row
   return (diagonal - begin) / Size + 1;
 }
 
-/// Whether something of a range of block rows stands in the way.
+/// What a range of block rows lacks, if anything.
 enum class finding : char { none, not_symmetric, not_exact };
 
 /// Copies the lower triangle of the block rows [first, last) and compares it with the upper one.
@@ -69,8 +68,8 @@ finding fill_range(csr_view<V> a, index first, index last, sbsr<To>& out) {
   const auto blocks = [&](index block_row) { return a.row_length(block_row * Size) / Size; };
   index lowest = first;
   for (index i = first; i < last; ++i) lowest = std::min(lowest, columns(i)[0] / Size);
-  // The next block of each block row above whose mirror image is to come: rows are walked downwards, so these
-  // are met from left to right.
+  // The next block of each block row above whose mirror image has not been visited: rows are visited
+  // downwards, so mirror images come from left to right.
   std::vector<offset> next(static_cast<std::size_t>(last - lowest));
   for (index j = lowest; j < last; ++j)
     next[static_cast<std::size_t>(j - lowest)] =
@@ -95,7 +94,7 @@ finding fill_range(csr_view<V> a, index first, index last, sbsr<To>& out) {
         for (index c = 0; c < Size; ++c) {
           const V value = from[r * length + c];
           is_symmetric &= have_same_bits(value, mirrored[c * mirrored_length + r]);
-          if constexpr (sizeof(To) < sizeof(V)) is_exact &= is_exactly_single(value);
+          if constexpr (!std::is_same_v<To, V>) is_exact &= is_exactly_single(value);
           to[place_in_block(Size, out.panel_cols, r, c)] = static_cast<To>(value);
         }
     }
@@ -131,7 +130,7 @@ template <class V, class To> void start(csr_view<V> a, index block_size, sbsr<To
   if (a.rows % out.block_size != 0) refuse_blocks(out.block_size, out.block_rows());
 }
 
-/// False where a value would change; `out` is then of no use.
+/// False if a value would change; `out` is then unusable.
 template <class V, class To> bool convert(csr_view<V> a, const sbsr_options& options, sbsr<To>& out) {
   start(a, options.block_size, out);
   out.panel_cols = options.panel_cols != 0 ? options.panel_cols : out.block_size;
@@ -197,7 +196,7 @@ template <class V> sbsr<V> to_sbsr(csr_view<V> a, const sbsr_options& options) {
 }
 
 std::optional<sbsr<float>> to_sbsr_of_floats(csr_view<double> a, const sbsr_options& options) {
-  // Most matrices with other values show one soon.
+  // Most matrices with other values have one near the begin.
   const std::size_t looked_at = std::min<std::size_t>(a.val.size(), 1024);
   for (std::size_t s = 0; s < looked_at; ++s)
     if (!is_exactly_single(a.val[a.val.size() / looked_at * s])) return std::nullopt;
@@ -234,9 +233,7 @@ template <class V> void validate(const sbsr<V>& a) {
 }
 
 template <class V> footprint footprint_of(const sbsr<V>& a) {
-  return {
-      a.block_begin.size() * sizeof(offset) + a.block_col.size() * sizeof(index) + a.val.size() * sizeof(V),
-      0};
+  return {bytes_of(a.block_begin, a.block_col, a.val), 0};
 }
 
 template <class V> footprint sbsr_footprint(csr_view<V> a) {
@@ -249,17 +246,14 @@ template <class V> footprint sbsr_footprint(csr_view<V> a) {
   return {counted.block_begin.size() * sizeof(offset) + blocks * (sizeof(index) + per_block), 0};
 }
 
-template index find_symmetric_block_size(csr_view<float>);
-template index find_symmetric_block_size(csr_view<double>);
-template sbsr<float> to_sbsr(csr_view<float>, const sbsr_options&);
-template sbsr<double> to_sbsr(csr_view<double>, const sbsr_options&);
-template csr<float> to_csr(const sbsr<float>&);
-template csr<double> to_csr(const sbsr<double>&);
-template void validate(const sbsr<float>&);
-template void validate(const sbsr<double>&);
-template footprint footprint_of(const sbsr<float>&);
-template footprint footprint_of(const sbsr<double>&);
-template footprint sbsr_footprint(csr_view<float>);
-template footprint sbsr_footprint(csr_view<double>);
+#define NONZERO_INSTANTIATE(V)                                \
+  template index find_symmetric_block_size(csr_view<V>);      \
+  template sbsr<V> to_sbsr(csr_view<V>, const sbsr_options&); \
+  template csr<V> to_csr(const sbsr<V>&);                     \
+  template void validate(const sbsr<V>&);                     \
+  template footprint footprint_of(const sbsr<V>&);            \
+  template footprint sbsr_footprint(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

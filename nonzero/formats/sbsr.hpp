@@ -7,8 +7,8 @@
 
 namespace nz {
 
-/// Symmetric block sparse rows: of a symmetric matrix of small full blocks, the lower triangle. Block (I, J)
-/// stands for its transpose at (J, I) too. Block row I has the rows [I*block_size, (I+1)*block_size) and the
+/// Symmetric block sparse rows: the lower triangle of a symmetric matrix of small full blocks. Block (I, J)
+/// also stands for its transpose at (J, I). Block row I has the rows [I*block_size, (I+1)*block_size) and the
 /// blocks [block_begin[I], block_begin[I+1]); block k covers the columns [block_col[k]*block_size,
 /// (block_col[k]+1)*block_size). Values are exact: a matrix that is not symmetric bit by bit is no sbsr.
 template <class V> struct sbsr {
@@ -35,8 +35,8 @@ constexpr index place_in_block(index block_size, index panel_cols, index row, in
   return first * block_size + row * width + (col - first);
 }
 
-/// The size of the blocks to hold `a` in. Looks at some of the entries only, so takes next to no time. Throws
-/// `unsupported` where these are not those of a square, symmetric matrix of full blocks.
+/// The block size for `a`, from a sample of its entries: takes very little time. Throws `unsupported` if the
+/// sample is not that of a square, symmetric matrix of full blocks.
 template <class V> index find_symmetric_block_size(csr_view<V> a);
 template <class V> index find_symmetric_block_size(const csr<V>& a) {
   return find_symmetric_block_size(csr_view<V>(a));
@@ -47,23 +47,23 @@ struct sbsr_options {
   index panel_cols = 0;  // 0: block_size
   /// Ranges of block rows, from 0 to all of them, that never fall; none: one range.
   std::span<const index> first_block_row = {};
-  for_each_runner for_each = run_in_order;  // of the ranges, independently of each other, in two passes
+  for_each_runner for_each = run_in_order;  // over the ranges, in two passes
 };
 
-/// Throws `unsupported` where the matrix is not square, not symmetric bit by bit, or not all full blocks
-/// with one on each place of the diagonal.
+/// Throws `unsupported` unless the matrix is square, symmetric bit by bit, and made of full blocks, with
+/// every block of the diagonal.
 template <class V> sbsr<V> to_sbsr(csr_view<V> a, const sbsr_options& options = {});
 template <class V> sbsr<V> to_sbsr(const csr<V>& a, const sbsr_options& options = {}) {
   return to_sbsr(csr_view<V>(a), options);
 }
-/// The same with values in single precision; nothing where that would change a value.
+/// The same with values in single precision; nothing if that would change a value.
 std::optional<sbsr<float>> to_sbsr_of_floats(csr_view<double> a, const sbsr_options& options = {});
 /// Rows are sorted by column.
 template <class V> csr<V> to_csr(const sbsr<V>& a);
 
 template <class V> void validate(const sbsr<V>& a);
 template <class V> footprint footprint_of(const sbsr<V>& a);
-/// Throws `unsupported` as find_symmetric_block_size does, and where not all are full blocks.
+/// Throws `unsupported` as find_symmetric_block_size does, and if there are blocks that are not full.
 template <class V> footprint sbsr_footprint(csr_view<V> a);
 template <class V> footprint sbsr_footprint(const csr<V>& a) { return sbsr_footprint(csr_view<V>(a)); }
 

@@ -4,13 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/sell.hpp>
 
 namespace nz {
 namespace {
 
-/// Slices that so many rows are cut into. Written so that it cannot overflow.
+/// The number of slices of so many rows. Cannot overflow.
 index slices_of(index rows, index height) { return rows / height + (rows % height != 0); }
 
 array<index> equal_windows(index rows, sell_options options) {
@@ -118,8 +119,7 @@ template <class V> footprint footprint_of_places(const sell<V>& a, offset entrie
   const auto places = static_cast<std::uint64_t>(a.slice_begin.back());
   footprint out{saturating_bytes(places, place),
                 saturating_bytes(places - static_cast<std::uint64_t>(entries), place)};
-  const std::uint64_t others =
-      (a.window_begin.size() + a.row.size()) * sizeof(index) + a.slice_begin.size() * sizeof(offset);
+  const std::uint64_t others = bytes_of(a.window_begin, a.row, a.slice_begin);
   if (__builtin_add_overflow(out.bytes, others, &out.bytes)) out.bytes = static_cast<std::uint64_t>(-1);
   return out;
 }
@@ -129,7 +129,7 @@ template <class V> offset kept_length(csr_view<V> a, index row, offset longest) 
   return length > longest ? 0 : length;
 }
 
-/// Sorts the rows of a window and leaves each slice's width in its slice_begin.
+/// Sorts the rows of a window and writes each slice's width to its slice_begin.
 template <class V>
 void sort_window(csr_view<V> from, offset longest, index window, offset first_slice, sell<V>& a) {
   index* const row = a.row.data();
@@ -237,37 +237,16 @@ template <class V> sell<V> to_sell(csr_view<V> a, sell_options options, padding_
   return to_sell_by_steps(a, serial_steps(a.rows, options), budget);
 }
 
-template <class V> csr<V> to_csr(const sell<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
-  for_each_slice(a, [&](offset s, index first, index places) {
-    for (index r = 0; r < places; ++r) out.row_begin[a.row[first + r] + 1] = length_of_place(a, s, r);
-  });
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  out.col.resize(out.nnz());
-  out.val.resize(out.nnz());
-  for_each_slice(a, [&](offset s, index first, index places) {
-    for (index r = 0; r < places; ++r) {
-      const offset begin = out.row_begin[a.row[first + r]], length = out.row_length(a.row[first + r]);
-      for (offset k = 0; k < length; ++k) {
-        out.col[begin + k] = a.col[a.slice_begin[s] + k * a.height + r];
-        out.val[begin + k] = a.val[a.slice_begin[s] + k * a.height + r];
-      }
-    }
-  });
-  return out;
-}
+template <class V> csr<V> to_csr(const sell<V>& a) { return csr_from_entries<V>(a); }
 
-template void validate(const sell<float>&);
-template void validate(const sell<double>&);
-template footprint footprint_of(const sell<float>&);
-template footprint footprint_of(const sell<double>&);
-template footprint sell_footprint(csr_view<float>, sell_options);
-template footprint sell_footprint(csr_view<double>, sell_options);
-template sell<float> to_sell(csr_view<float>, sell_options, padding_budget);
-template sell<double> to_sell(csr_view<double>, sell_options, padding_budget);
-template sell<float> to_sell_by_steps(csr_view<float>, const sell_steps&, padding_budget);
-template sell<double> to_sell_by_steps(csr_view<double>, const sell_steps&, padding_budget);
-template csr<float> to_csr(const sell<float>&);
-template csr<double> to_csr(const sell<double>&);
+#define NONZERO_INSTANTIATE(V)                                                       \
+  template void validate(const sell<V>&);                                            \
+  template footprint footprint_of(const sell<V>&);                                   \
+  template footprint sell_footprint(csr_view<V>, sell_options);                      \
+  template sell<V> to_sell(csr_view<V>, sell_options, padding_budget);               \
+  template sell<V> to_sell_by_steps(csr_view<V>, const sell_steps&, padding_budget); \
+  template csr<V> to_csr(const sell<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/jds.hpp>
 #include <nonzero/formats/tjds.hpp>
@@ -9,8 +10,7 @@
 namespace nz {
 namespace {
 
-// How many entries place p has: the diagonals that reach it. They never grow, so the first that does not ends
-// it.
+/// The number of entries of place p: the diagonals that reach it, which are the first ones.
 template <class V> offset length_of_place(const tjds<V>& a, index p) {
   offset low = 0, high = a.width();
   while (low < high) {
@@ -46,9 +46,7 @@ template <class V> void validate(const tjds<V>& a) {
 }
 
 template <class V> footprint footprint_of(const tjds<V>& a) {
-  return {(a.row.size() + a.col.size()) * sizeof(index) + a.diagonal_begin.size() * sizeof(offset) +
-              a.val.size() * sizeof(V),
-          0};
+  return {bytes_of(a.row, a.diagonal_begin, a.col, a.val), 0};
 }
 
 template <class V> footprint tjds_footprint(csr_view<V> a) {
@@ -64,7 +62,7 @@ template <class V> tjds<V> to_tjds(csr_view<V> a) {
               array<offset>(longest_row(a) + 1, 0),
               array<index>(a.col.size()),
               array<V>(a.val.size())};
-  // Diagonal k reaches the places whose rows are longer than k; lengths fall, so they are the first so many.
+  // Diagonal k has the places whose rows are longer than k, which are the first ones.
   index places = a.rows;
   for (offset k = 0; k < out.width(); ++k) {
     while (places > 0 && a.row_length(out.row[places - 1]) <= k) --places;
@@ -81,30 +79,15 @@ template <class V> tjds<V> to_tjds(csr_view<V> a) {
   return out;
 }
 
-template <class V> csr<V> to_csr(const tjds<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0),
-             array<index>(a.col.size()), array<V>(a.val.size())};
-  for (index p = 0; p < a.rows; ++p) out.row_begin[a.row[p] + 1] = length_of_place(a, p);
-  for (index i = 0; i < a.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
-  for (index p = 0; p < a.rows; ++p) {
-    const index i = a.row[p];
-    for (offset k = 0; k < out.row_length(i); ++k) {
-      out.col[out.row_begin[i] + k] = a.col[a.diagonal_begin[k] + p];
-      out.val[out.row_begin[i] + k] = a.val[a.diagonal_begin[k] + p];
-    }
-  }
-  return out;
-}
+template <class V> csr<V> to_csr(const tjds<V>& a) { return csr_from_entries<V>(a); }
 
-template void validate(const tjds<float>&);
-template void validate(const tjds<double>&);
-template footprint footprint_of(const tjds<float>&);
-template footprint footprint_of(const tjds<double>&);
-template footprint tjds_footprint(csr_view<float>);
-template footprint tjds_footprint(csr_view<double>);
-template tjds<float> to_tjds(csr_view<float>);
-template tjds<double> to_tjds(csr_view<double>);
-template csr<float> to_csr(const tjds<float>&);
-template csr<double> to_csr(const tjds<double>&);
+#define NONZERO_INSTANTIATE(V)                     \
+  template void validate(const tjds<V>&);          \
+  template footprint footprint_of(const tjds<V>&); \
+  template footprint tjds_footprint(csr_view<V>);  \
+  template tjds<V> to_tjds(csr_view<V>);           \
+  template csr<V> to_csr(const tjds<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

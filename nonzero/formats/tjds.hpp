@@ -6,7 +6,7 @@ namespace nz {
 
 /// Transposed JDS: the rows sorted as in JDS, then stored by jagged diagonals: first the first entry of every
 /// row, then every second entry, and so on. Neighbouring rows' k-th entries are neighbours in memory, as in
-/// ELL, without its padding. Entry k of place p (which holds row row[p]) is at diagonal_begin[k] + p.
+/// ELL, without its padding. Entry k of place p (row row[p]) is at diagonal_begin[k] + p.
 template <class V> struct tjds {
   index rows = 0, cols = 0;         // >= 0
   array<index> row;                 // rows long; a permutation; equal lengths keep the order of the matrix
@@ -27,5 +27,12 @@ template <class V> footprint tjds_footprint(const csr<V>& a) { return tjds_footp
 template <class V> tjds<V> to_tjds(csr_view<V> a);
 template <class V> tjds<V> to_tjds(const csr<V>& a) { return to_tjds(csr_view<V>(a)); }
 template <class V> csr<V> to_csr(const tjds<V>& a);
+
+/// body(row, column, value) for every entry; those of a row in its own order.
+template <class V, class Body> void for_each_entry(const tjds<V>& a, Body body) {
+  for (offset k = 0; k < a.width(); ++k)
+    for (offset at = a.diagonal_begin[k]; at < a.diagonal_begin[k + 1]; ++at)
+      body(a.row[at - a.diagonal_begin[k]], a.col[at], a.val[at]);
+}
 
 }  // namespace nz

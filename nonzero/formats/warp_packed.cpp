@@ -1,240 +1,323 @@
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <limits>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include <nonzero/formats/from_entries_internal.hpp>
-#include <nonzero/formats/warp_packed_slice_internal.hpp>
+#include <nonzero/formats/conversion_internal.hpp>
+#include <nonzero/formats/invariants_internal.hpp>
+#include <nonzero/formats/warp_packed_choice.hpp>
 
+// The definition of the format: short rather than fast. gpu/convert/warp_packed_build.cuh makes the same bits
+// on a device.
 namespace nz {
 namespace {
 
-constexpr offset part_slices = 256;  // that are converted together
-
-/// What is known of a window of rows from their lengths.
-struct window_order {
-  warp_packed_lengths lengths;
-  offset places = 0;  // of rows, in as many steps as their slice has
-  bool is_sorted = false;
+/// What the lanes of a slice do at once: those of the mask take their next entry. `column` as in
+/// warp_packed_step.
+struct slice_step {
+  offset column;
+  std::uint32_t mask;
 };
 
-template <class V> window_order measure_window(csr_view<V> a, const index* row, offset begin, offset end) {
-  window_order out;
-  for (offset first = begin; first < end; first += 32) {
-    const offset last = std::min<offset>(first + 32, end);
-    offset longest = 0;
-    for (offset p = first; p < last; ++p) longest = std::max(longest, a.row_length(row[p]));
-    out.places += longest * (last - first);
-    out.lengths.steps += longest;
-    out.lengths.longest = std::max(out.lengths.longest, longest);
+/// The entries of a slice: lane l has [begin[l], end[l]) of the CSR matrix; none where there is no row.
+struct slice_rows {
+  offset first_place;
+  std::array<offset, 32> begin{}, end{};
+};
+
+template <class V> slice_rows rows_of_slice(csr_view<V> a, const array<index>& row, offset slice) {
+  slice_rows out{slice * 32};
+  for (std::size_t l = 0; l < 32 && out.first_place + static_cast<offset>(l) < a.rows; ++l) {
+    const offset place = out.first_place + static_cast<offset>(l), i = row.empty() ? place : row[place];
+    out.begin[l] = a.row_begin[i];
+    out.end[l] = a.row_begin[i + 1];
   }
   return out;
 }
 
-/// The rows of a window in their own order, or the longest first if that leaves too much padding.
-template <class V> window_order order_window(csr_view<V> a, index* row, offset begin, offset end) {
-  std::iota(row + begin, row + end, static_cast<index>(begin));
-  window_order out = measure_window(a, row, begin, end);
-  if (!is_uneven_window(out.places, a.row_begin[end] - a.row_begin[begin])) return out;
-  std::sort(row + begin, row + end, [&](index i, index j) {
-    const offset of_i = a.row_length(i), of_j = a.row_length(j);
-    return of_i != of_j ? of_i > of_j : i < j;
-  });
-  out = measure_window(a, row, begin, end);
-  out.is_sorted = true;
-  return out;
+/// body(lane) for each lane of a mask.
+template <class Body> void for_each_lane(std::uint32_t mask, Body body) {
+  for (; mask != 0; mask &= mask - 1) body(static_cast<std::size_t>(std::countr_zero(mask)));
 }
 
-/// Fills `row`, as in warp_packed<V>.
-template <class V>
-warp_packed_lengths order_rows(csr_view<V> a, const for_each_runner& for_each, array<index>& row) {
-  row.resize(static_cast<std::size_t>(a.rows));
-  const offset windows = (offset{a.rows} + warp_packed_window_rows - 1) / warp_packed_window_rows;
-  std::vector<window_order> order(static_cast<std::size_t>(windows));
-  for_each(windows, [&](offset w) {
-    const offset begin = w * warp_packed_window_rows,
-                 end = std::min<offset>(begin + warp_packed_window_rows, a.rows);
-    order[static_cast<std::size_t>(w)] = order_window(a, row.data(), begin, end);
-  });
-  warp_packed_lengths out;
-  for (const window_order& one : order) {
-    out.steps += one.lengths.steps;
-    out.longest = std::max(out.longest, one.lengths.longest);
+/// body(step, entries): lane l of the step's mask has the entry entries[l].
+template <class Steps, class Body> void for_each_step(const Steps& steps, const slice_rows& rows, Body body) {
+  std::array<offset, 32> next = rows.begin;
+  for (const auto& step : steps) {
+    body(step, next);
+    for_each_lane(step.mask, [&](std::size_t l) { ++next[l]; });
   }
-  const auto is_sorted = [](const window_order& one) { return one.is_sorted; };
-  if (std::none_of(order.begin(), order.end(), is_sorted)) row = {};
-  return out;
 }
 
-/// Some slices, one after the other, and the patterns that are distinct among them.
-template <class V> struct warp_packed_part {
-  offset slice = 0, slices = 0;  // its first, and how many
-  std::vector<warp_packed_choice> choices;
-  std::vector<index> pattern;  // of each slice, in `own`
-  warp_packed_dictionary<V> own;
-  std::vector<index> shared;      // of each own pattern, its number in the matrix
-  std::vector<char> is_first;     // of each own pattern: no part before has it
-  offset singles = 0, fulls = 0;  // where its values begin, / 32
-};
-
-/// A matrix on its way: all that is known of it before its values are copied.
-template <class V> struct warp_packed_plan {
-  array<index> row;
-  std::vector<warp_packed_part<V>> parts;
-  std::vector<warp_packed_pattern> patterns;
-  offset steps = 0, offsets = 0, singles = 0, fulls = 0;  // of the matrix; all but steps / 32
-};
-
-/// What each slice is to be, its rows in order, and what that would take if none shared a pattern.
-template <class V>
-footprint choose_all(csr_view<V> a, const for_each_runner& for_each, warp_packed_plan<V>& plan) {
-  const offset slices = (offset{a.rows} + 31) / 32;
-  plan.parts.resize(static_cast<std::size_t>((slices + part_slices - 1) / part_slices));
-  for_each(static_cast<offset>(plan.parts.size()), [&](offset p) {
-    auto& part = plan.parts[static_cast<std::size_t>(p)];
-    part.slice = p * part_slices;
-    part.slices = std::min(part_slices, slices - part.slice);
-    for (offset s = 0; s < part.slices; ++s)
-      part.choices.push_back(choose(a, rows_of_slice(a, plan.row, part.slice + s)));
-  });
-  footprint all;
-  for (const auto& part : plan.parts)
-    for (offset s = 0; s < part.slices; ++s) {
-      const warp_packed_choice& how = part.choices[static_cast<std::size_t>(s)];
-      const std::uint64_t value = warp_packed_value_bytes(how.values, sizeof(V));
-      const offset lanes = std::min<offset>(32, a.rows - (part.slice + s) * 32);
-      all.padding_bytes += static_cast<std::uint64_t>(how.padding(lanes)) * value;
-      all.bytes +=
-          static_cast<std::uint64_t>(how.steps) * (sizeof(warp_packed_step<V>) + 32 * (value + how.width));
+/// Step k takes every row's k-th entry; offsets count from the lowest column.
+template <class V> std::vector<slice_step> steps_by_rank(csr_view<V> a, const slice_rows& rows) {
+  std::vector<slice_step> out;
+  for (offset k = 0;; ++k) {
+    slice_step step{std::numeric_limits<offset>::max(), 0};
+    for (std::size_t l = 0; l < 32; ++l) {
+      if (rows.begin[l] + k >= rows.end[l]) continue;
+      step.mask |= std::uint32_t{1} << l;
+      step.column = std::min(step.column, a.col[rows.begin[l] + k] - rows.first_place);
     }
+    if (step.mask == 0) return out;
+    out.push_back(step);
+  }
+}
+
+/// Each step takes the lowest diagonal among the next entries of all lanes, for all lanes that have it.
+/// Nothing if that takes more than `most` steps.
+template <class V>
+std::optional<std::vector<slice_step>> steps_by_diagonal(csr_view<V> a, const slice_rows& rows, offset most) {
+  std::vector<slice_step> out;
+  std::array<offset, 32> next = rows.begin;
+  for (;;) {
+    slice_step step{std::numeric_limits<offset>::max(), 0};
+    for (std::size_t l = 0; l < 32; ++l) {
+      if (next[l] >= rows.end[l]) continue;
+      const offset diagonal = a.col[next[l]] - rows.first_place - static_cast<offset>(l);
+      if (diagonal < step.column) step = {diagonal, 0};
+      if (diagonal == step.column) step.mask |= std::uint32_t{1} << l;
+    }
+    if (step.mask == 0) return out;
+    if (static_cast<offset>(out.size()) == most) return {};
+    out.push_back(step);
+    for_each_lane(step.mask, [&](std::size_t l) { ++next[l]; });
+  }
+}
+
+/// With the shortest exact kind of values, and the fewest bytes for offsets.
+template <class V>
+warp_packed_choice choice_for(csr_view<V> a, const slice_rows& rows, std::span<const slice_step> steps,
+                              bool by_rank) {
+  offset entries = 0, span = 0;
+  bool are_one = true, are_single = true;
+  for_each_step(steps, rows, [&](const slice_step& step, const auto& entry) {
+    const V first = a.val[entry[static_cast<std::size_t>(std::countr_zero(step.mask))]];
+    for_each_lane(step.mask, [&](std::size_t l) {
+      ++entries;
+      span = std::max(span, a.col[entry[l]] - rows.first_place - step.column);
+      are_one = are_one && have_same_bits(a.val[entry[l]], first);
+      are_single = are_single && is_exactly_single(a.val[entry[l]]);
+    });
+  });
+  return {static_cast<offset>(steps.size()), entries, by_rank ? warp_packed_width(span) : std::uint8_t{0},
+          warp_packed_values<V>(are_one, are_single)};
+}
+
+template <class V>
+std::pair<warp_packed_choice, std::vector<slice_step>> choose_steps(csr_view<V> a, const slice_rows& rows) {
+  auto by_rank = steps_by_rank(a, rows);
+  const warp_packed_choice ranks = choice_for<V>(a, rows, by_rank, true);
+  if (auto by_diagonal = steps_by_diagonal(a, rows, most_diagonals(ranks))) {
+    const warp_packed_choice diagonals = choice_for<V>(a, rows, *by_diagonal, false);
+    if (are_better<V>(diagonals, ranks)) return {diagonals, *std::move(by_diagonal)};
+  }
+  return {ranks, std::move(by_rank)};
+}
+
+/// Fills `row`, as in warp_packed<V>: windows with too much padding are sorted by length.
+template <class V> warp_packed_lengths order_rows(csr_view<V> a, array<index>& row) {
+  row.resize(static_cast<std::size_t>(a.rows));
+  std::iota(row.begin(), row.end(), 0);
+  warp_packed_lengths all;
+  bool is_any_sorted = false;
+  for (offset begin = 0; begin < a.rows; begin += warp_packed_window_rows) {
+    const offset end = std::min<offset>(begin + warp_packed_window_rows, a.rows);
+    const auto for_each_slice = [&](auto body) {  // body(longest row, rows)
+      for (offset first = begin; first < end; first += 32) {
+        const offset last = std::min<offset>(first + 32, end);
+        offset longest = 0;
+        for (offset p = first; p < last; ++p) longest = std::max(longest, a.row_length(row[p]));
+        body(longest, last - first);
+      }
+    };
+    offset places = 0;
+    for_each_slice([&](offset longest, offset rows) { places += longest * rows; });
+    if (is_uneven_window(places, a.row_begin[end] - a.row_begin[begin])) {
+      is_any_sorted = true;
+      std::stable_sort(row.begin() + begin, row.begin() + end,
+                       [&](index i, index j) { return a.row_length(i) > a.row_length(j); });
+    }
+    for_each_slice([&](offset longest, offset) {
+      all.steps += longest;
+      all.longest = std::max(all.longest, longest);
+    });
+  }
+  if (!is_any_sorted) row = {};
   return all;
 }
 
-/// Makes the patterns of a part's slices, the same ones once.
-template <class V> void make_patterns(csr_view<V> a, const array<index>& row, warp_packed_part<V>& part) {
-  std::unordered_multimap<std::uint64_t, std::size_t> known;
-  auto& own = part.own;
-  for (offset s = 0; s < part.slices; ++s) {
-    append_pattern(a, rows_of_slice(a, row, part.slice + s), part.choices[static_cast<std::size_t>(s)], own);
-    const std::size_t made = own.patterns.size() - 1;
-    const auto [from, to] = known.equal_range(own.hashes[made]);
-    const auto same =
-        std::find_if(from, to, [&](const auto& k) { return is_same_pattern(own, k.second, own, made); });
-    part.pattern.push_back(static_cast<index>(same == to ? made : same->second));
-    if (same == to) {
-      known.emplace(own.hashes[made], made);
-      continue;
-    }
-    own.steps.resize(static_cast<std::size_t>(own.patterns[made].step));
-    own.offsets.resize(static_cast<std::size_t>(own.patterns[made].offsets) * 32);
-    own.hashes.pop_back();
-    own.patterns.pop_back();
-  }
-}
+/// A matrix without its values.
+template <class V> struct packed_patterns {
+  warp_packed<V> made;
+  offset singles = 0, fulls = 0;  // steps whose values will be of that kind
+  footprint unshared;             // what the slices would take if none shared a pattern
+};
 
-/// Numbers the patterns of all parts in the order of slices, and says where everything will be.
-template <class V> void number_patterns(warp_packed_plan<V>& plan) {
-  struct seen {
-    const warp_packed_dictionary<V>* in;
-    std::size_t at;
-    index number;
+/// Appends the pattern of a slice unless it is there; returns its number. `known` has all of them, byte by
+/// byte.
+template <class V>
+index append_pattern(csr_view<V> a, const slice_rows& rows, const warp_packed_choice& how,
+                     std::span<const slice_step> steps, std::unordered_map<std::string, index>& known,
+                     warp_packed<V>& out) {
+  warp_packed_pattern made{static_cast<offset>(out.steps.size()), how.steps,
+                           static_cast<offset>(out.offsets.size() / 32), how.width, how.values};
+  std::string key;
+  const auto add_to_key = [&](auto number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
   };
-  std::unordered_multimap<std::uint64_t, seen> known;
-  for (auto& part : plan.parts) {
-    for (std::size_t i = 0; i < part.own.patterns.size(); ++i) {
-      const auto [from, to] = known.equal_range(part.own.hashes[i]);
-      const auto same = std::find_if(
-          from, to, [&](const auto& k) { return is_same_pattern(*k.second.in, k.second.at, part.own, i); });
-      part.is_first.push_back(same == to);
-      part.shared.push_back(same == to ? static_cast<index>(plan.patterns.size()) : same->second.number);
-      if (same != to) continue;
-      known.emplace(part.own.hashes[i], seen{&part.own, i, part.shared.back()});
-      warp_packed_pattern made = part.own.patterns[i];
-      made.step = plan.steps;
-      made.offsets = plan.offsets;
-      plan.patterns.push_back(made);
-      plan.steps += made.steps;
-      plan.offsets += made.steps * made.width;
-    }
-    part.singles = plan.singles;
-    part.fulls = plan.fulls;
-    for (const warp_packed_choice& how : part.choices) {
-      if (how.values == packed_values::single) plan.singles += how.steps;
-      if (how.values == packed_values::full) plan.fulls += how.steps;
-    }
+  add_to_key(how.width);
+  add_to_key(how.values);
+  for_each_step(steps, rows, [&](const slice_step& step, const auto& entry) {
+    const V first = a.val[entry[static_cast<std::size_t>(std::countr_zero(step.mask))]];
+    const V value = how.values == packed_values::one ? first : V{0};
+    out.steps.push_back({static_cast<index>(step.column), step.mask, value});
+    add_to_key(static_cast<index>(step.column));
+    add_to_key(step.mask);
+    add_to_key(value);
+    const std::size_t begin = out.offsets.size();
+    out.offsets.resize(begin + std::size_t{32} * how.width, 0);
+    for_each_lane(step.mask, [&](std::size_t l) {
+      const auto from_column = static_cast<std::uint32_t>(a.col[entry[l]] - rows.first_place - step.column);
+      for (std::size_t byte = 0; byte < how.width; ++byte)
+        out.offsets[begin + l * how.width + byte] = static_cast<std::uint8_t>(from_column >> 8 * byte);
+    });
+  });
+  key.append(out.offsets.begin() + made.offsets * 32, out.offsets.end());
+  const auto [at, is_new] = known.emplace(std::move(key), static_cast<index>(out.patterns.size()));
+  if (is_new) {
+    out.patterns.push_back(made);
+  } else {
+    out.steps.resize(static_cast<std::size_t>(made.step));
+    out.offsets.resize(static_cast<std::size_t>(made.offsets) * 32);
   }
+  return at->second;
 }
 
-template <class V>
-void share_patterns(csr_view<V> a, const for_each_runner& for_each, warp_packed_plan<V>& plan) {
-  for_each(static_cast<offset>(plan.parts.size()),
-           [&](offset p) { make_patterns(a, plan.row, plan.parts[static_cast<std::size_t>(p)]); });
-  number_patterns(plan);
+template <class V> packed_patterns<V> make_patterns(csr_view<V> a, array<index> row) {
+  packed_patterns<V> out;
+  out.made.rows = a.rows;
+  out.made.cols = a.cols;
+  out.made.row = std::move(row);
+  std::unordered_map<std::string, index> known;
+  for (offset s = 0; s < out.made.slices(); ++s) {
+    const slice_rows rows = rows_of_slice(a, out.made.row, s);
+    const auto [how, steps] = choose_steps(a, rows);
+    out.made.pattern.push_back(append_pattern<V>(a, rows, how, steps, known, out.made));
+    offset none = 0;
+    offset& next = how.values == packed_values::one      ? none
+                   : how.values == packed_values::single ? out.singles
+                                                         : out.fulls;
+    out.made.value.push_back(std::exchange(next, next + how.steps));
+    const std::uint64_t value = warp_packed_value_bytes(how.values, sizeof(V));
+    const offset lanes = std::min<offset>(32, a.rows - s * 32);
+    out.unshared.padding_bytes += static_cast<std::uint64_t>(how.padding(lanes)) * value;
+    out.unshared.bytes +=
+        static_cast<std::uint64_t>(how.steps) * (sizeof(warp_packed_step<V>) + 32 * (value + how.width));
+  }
+  return out;
 }
 
-/// The values of a slice, step by step; 0 where a lane has none.
-template <class V, class S>
-void fill_values(csr_view<V> a, warp_packed_rows rows, const warp_packed_step<V>* step, offset steps,
-                 S* out) {
-  for (offset k = 0; k < steps; ++k)
-    for (std::size_t l = 0; l < 32; ++l)
-      *out++ = step[k].mask >> l & 1U ? static_cast<S>(a.val[rows.begin[l]++]) : S{0};
+template <class... Args> [[noreturn]] void refuse(fmt::format_string<Args...> what, Args&&... args) {
+  throw shape_error("warp_packed: " + fmt::format(what, std::forward<Args>(args)...));
 }
 
-template <class V>
-void fill_part(csr_view<V> a, const warp_packed_plan<V>& plan, const warp_packed_part<V>& part,
-               warp_packed<V>& out) {
-  for (std::size_t i = 0; i < part.own.patterns.size(); ++i) {
-    if (!part.is_first[i]) continue;
-    const warp_packed_pattern &from = part.own.patterns[i],
-                              &to = plan.patterns[static_cast<std::size_t>(part.shared[i])];
-    std::copy_n(part.own.steps.begin() + from.step, from.steps, out.steps.begin() + to.step);
-    std::copy_n(part.own.offsets.begin() + from.offsets * 32, from.steps * from.width * 32,
-                out.offsets.begin() + to.offsets * 32);
+template <class V> void check_patterns(const warp_packed<V>& a) {
+  const auto steps = static_cast<offset>(a.steps.size()),
+             offsets = static_cast<offset>(a.offsets.size() / 32);
+  offset next_step = 0, next_offsets = 0;
+  for (std::size_t i = 0; i < a.patterns.size(); ++i) {
+    const warp_packed_pattern& p = a.patterns[i];
+    if (p.width > 4 || p.width == 3) refuse("pattern {} has offsets of {} bytes", i, p.width);
+    if (p.values > packed_values::full) refuse("pattern {} has an unknown kind of values", i);
+    if (p.step != next_step || p.offsets != next_offsets)
+      refuse("pattern {} starts at step {} and offset {} instead of {} and {}", i, p.step, p.offsets,
+             next_step, next_offsets);
+    if (p.steps < 0 || p.steps > steps - next_step)
+      refuse("pattern {} has {} steps from {} on, of {}", i, p.steps, p.step, steps);
+    next_step += p.steps;
+    if (p.width > 0 && p.steps > (offsets - next_offsets) / p.width)
+      refuse("pattern {} has more offsets than the {} that there are", i, a.offsets.size());
+    next_offsets += p.steps * p.width;
   }
-  offset singles = part.singles, fulls = part.fulls;
-  for (offset s = 0; s < part.slices; ++s) {
-    const auto own = static_cast<std::size_t>(part.pattern[static_cast<std::size_t>(s)]);
-    const warp_packed_pattern& p = part.own.patterns[own];
-    const warp_packed_step<V>* const step = part.own.steps.data() + p.step;
-    const warp_packed_rows rows = rows_of_slice(a, plan.row, part.slice + s);
-    out.pattern[part.slice + s] = part.shared[own];
-    out.value[part.slice + s] = 0;
-    if (p.values == packed_values::single) {
-      fill_values(a, rows, step, p.steps, out.single_value.data() + singles * 32);
-      out.value[part.slice + s] = std::exchange(singles, singles + p.steps);
-    } else if (p.values == packed_values::full) {
-      fill_values(a, rows, step, p.steps, out.full_value.data() + fulls * 32);
-      out.value[part.slice + s] = std::exchange(fulls, fulls + p.steps);
-    }
+  invariants::length_is("warp_packed", "steps", a.steps.size(), next_step);
+  invariants::length_is("warp_packed", "offsets", a.offsets.size(), next_offsets * 32);
+  for (std::size_t k = 0; k < a.steps.size(); ++k)
+    if (a.steps[k].mask == 0) refuse("step {} has no lanes", k);
+}
+
+/// The lanes and columns that a pattern uses; columns count from the first place of a slice.
+struct reach {
+  offset first_column = std::numeric_limits<offset>::max();
+  offset last_column = std::numeric_limits<offset>::min();
+  int rows = 0;  // one more than its last lane
+};
+
+template <class V> reach reach_of(const warp_packed<V>& a, const warp_packed_pattern& p) {
+  reach out;
+  for (offset k = 0; k < p.steps; ++k) {
+    const std::uint32_t mask = a.steps[p.step + k].mask;
+    out.rows = std::max(out.rows, static_cast<int>(std::bit_width(mask)));
+    for_each_lane(mask, [&](std::size_t l) {
+      const offset column = warp_packed_column(a, p, k, static_cast<int>(l));
+      out.first_column = std::min(out.first_column, column);
+      out.last_column = std::max(out.last_column, column);
+    });
   }
+  return out;
+}
+
+template <class V> void check_slices(const warp_packed<V>& a) {
+  std::vector<reach> reaches;
+  for (const warp_packed_pattern& p : a.patterns) reaches.push_back(reach_of(a, p));
+  offset singles = 0, fulls = 0;
+  for (offset s = 0; s < a.slices(); ++s) {
+    const offset first = s * 32;
+    if (a.pattern[s] < 0 || static_cast<std::size_t>(a.pattern[s]) >= a.patterns.size())
+      refuse("pattern[{}] is {}, outside 0 to {}", s, a.pattern[s],
+             static_cast<offset>(a.patterns.size()) - 1);
+    const reach& r = reaches[static_cast<std::size_t>(a.pattern[s])];
+    if (first + r.rows > a.rows) refuse("slice {} has entries in lane {}, which has no row", s, r.rows - 1);
+    if (r.rows > 0 && (first + r.first_column < 0 || first + r.last_column >= a.cols))
+      refuse("slice {} has the columns {} to {}, outside 0 to {}", s, first + r.first_column,
+             first + r.last_column, a.cols - 1);
+    const warp_packed_pattern& p = a.patterns[a.pattern[s]];
+    offset none = 0;
+    offset& next = p.values == packed_values::one      ? none
+                   : p.values == packed_values::single ? singles
+                                                       : fulls;
+    if (a.value[s] != next) refuse("value[{}] is {} instead of {}", s, a.value[s], next);
+    next += p.steps;  // cannot overflow: a pattern's steps exist, and there are fewer than 2^31 slices
+  }
+  const auto check = [](const char* name, std::size_t length, offset steps) {
+    if (length % 32 != 0 || length / 32 != static_cast<std::size_t>(steps))
+      refuse("{} is {} long instead of 32 for each of {} steps", name, length, steps);
+  };
+  check("single_value", a.single_value.size(), singles);
+  check("full_value", a.full_value.size(), fulls);
 }
 
 }  // namespace
 
-template <class V>
-warp_packed<V> to_warp_packed(csr_view<V> a, padding_budget budget, const for_each_runner& for_each) {
-  warp_packed_plan<V> plan;
-  require_even_warp_packed(a.rows, a.nnz(), order_rows(a, for_each, plan.row), budget);
-  require_within_budget("warp_packed", choose_all(a, for_each, plan), footprint_of(a), budget);
-  share_patterns(a, for_each, plan);
-  warp_packed<V> out;
-  out.rows = a.rows;
-  out.cols = a.cols;
-  out.row = plan.row;
-  out.pattern.resize(static_cast<std::size_t>(out.slices()));
-  out.value.resize(out.pattern.size());
-  out.patterns.assign(plan.patterns.begin(), plan.patterns.end());
-  out.steps.resize(static_cast<std::size_t>(plan.steps));
-  out.offsets.resize(static_cast<std::size_t>(plan.offsets) * 32);
-  out.single_value.resize(static_cast<std::size_t>(plan.singles) * 32);
-  out.full_value.resize(static_cast<std::size_t>(plan.fulls) * 32);
-  for_each(static_cast<offset>(plan.parts.size()),
-           [&](offset p) { fill_part(a, plan, plan.parts[static_cast<std::size_t>(p)], out); });
-  return out;
+template <class V> void validate(const warp_packed<V>& a) {
+  invariants::sizes_are_not_negative("warp_packed", a.rows, a.cols);
+  if (!a.row.empty()) {
+    invariants::length_is("warp_packed", "row", a.row.size(), a.rows);
+    invariants::is_permutation("warp_packed", "row", a.row);
+  }
+  invariants::length_is("warp_packed", "pattern", a.pattern.size(), a.slices());
+  invariants::length_is("warp_packed", "value", a.value.size(), a.slices());
+  check_patterns(a);
+  check_slices(a);
 }
 
 void require_even_warp_packed(index rows, offset nnz, const warp_packed_lengths& lengths,
@@ -243,26 +326,50 @@ void require_even_warp_packed(index rows, offset nnz, const warp_packed_lengths&
   const auto entries = static_cast<double>(nnz), places = 32 * static_cast<double>(lengths.steps);
   const double mean = entries / std::max(rows, 1);
   if (places > always_places + budget.times_csr * (entries + rows))
-    throw unsupported(
-        fmt::format("lanes would take {} places for {} rows and {} entries, in slices of 32 rows as long as "
-                    "their longest: "
-                    "past {:g} for each; choose another format or raise the budget",
-                    32 * lengths.steps, rows, nnz, budget.times_csr));
+    throw unsupported(fmt::format(
+        "warp_packed would take {} places for {} rows and {} entries, in slices of 32 rows as long "
+        "as their longest row: more than {:g} for each; choose another format or raise the budget",
+        32 * lengths.steps, rows, nnz, budget.times_csr));
   if (static_cast<double>(lengths.longest) > always_long + budget.times_csr * mean)
     throw unsupported(
-        fmt::format("lanes would leave a row of {} entries to a single lane, {:.1f} being the mean: past "
-                    "{:g} times that; "
-                    "choose another format or raise the budget",
+        fmt::format("warp_packed would leave a row of {} entries to a single lane, while the mean is {:.1f}: "
+                    "more than {:g} times that; choose another format or raise the budget",
                     lengths.longest, mean, budget.times_csr));
+}
+
+template <class V> warp_packed<V> to_warp_packed(csr_view<V> a, padding_budget budget) {
+  array<index> row;
+  require_even_warp_packed(a.rows, a.nnz(), order_rows(a, row), budget);
+  packed_patterns<V> patterns = make_patterns(a, std::move(row));
+  require_within_budget("warp_packed", patterns.unshared, footprint_of(a), budget);
+  warp_packed<V> out = std::move(patterns.made);
+  out.single_value.resize(static_cast<std::size_t>(patterns.singles) * 32, 0);
+  out.full_value.resize(static_cast<std::size_t>(patterns.fulls) * 32, 0);
+  for (offset s = 0; s < out.slices(); ++s) {
+    const warp_packed_pattern& p = out.patterns[out.pattern[s]];
+    if (p.values == packed_values::one) continue;
+    offset at = out.value[s] * 32;
+    for_each_step(
+        std::span(out.steps).subspan(static_cast<std::size_t>(p.step), static_cast<std::size_t>(p.steps)),
+        rows_of_slice(a, out.row, s), [&](const warp_packed_step<V>& step, const auto& entry) {
+          for_each_lane(step.mask, [&](std::size_t l) {
+            const offset to = at + static_cast<offset>(l);
+            if (p.values == packed_values::single)
+              out.single_value[to] = static_cast<float>(a.val[entry[l]]);
+            else
+              out.full_value[to] = a.val[entry[l]];
+          });
+          at += 32;
+        });
+  }
+  return out;
 }
 
 template <class V> csr<V> to_csr(const warp_packed<V>& a) { return csr_from_entries<V>(a); }
 
 template <class V> footprint footprint_of(const warp_packed<V>& a) {
-  footprint out;
-  out.bytes = (a.row.size() + a.pattern.size()) * sizeof(index) + a.value.size() * sizeof(offset) +
-              a.patterns.size() * sizeof(warp_packed_pattern) + a.steps.size() * sizeof(warp_packed_step<V>) +
-              a.offsets.size() + a.single_value.size() * sizeof(float) + a.full_value.size() * sizeof(V);
+  footprint out{
+      bytes_of(a.row, a.pattern, a.value, a.patterns, a.steps, a.offsets, a.single_value, a.full_value), 0};
   std::vector<offset> entries(a.patterns.size());
   for (std::size_t i = 0; i < entries.size(); ++i)
     for (offset k = 0; k < a.patterns[i].steps; ++k)
@@ -277,25 +384,22 @@ template <class V> footprint footprint_of(const warp_packed<V>& a) {
 }
 
 template <class V> footprint warp_packed_footprint(csr_view<V> a) {
-  warp_packed_plan<V> plan;
-  order_rows(a, run_in_order, plan.row);
-  footprint out = choose_all(a, run_in_order, plan);
-  share_patterns(a, run_in_order, plan);
-  const auto bytes = [](offset count, std::size_t size) { return static_cast<std::uint64_t>(count) * size; };
-  out.bytes = plan.row.size() * sizeof(index) + plan.patterns.size() * sizeof(warp_packed_pattern) +
-              bytes((offset{a.rows} + 31) / 32, sizeof(index) + sizeof(offset)) +
-              bytes(plan.steps, sizeof(warp_packed_step<V>)) + bytes(plan.offsets, 32) +
-              bytes(plan.singles, 32 * sizeof(float)) + bytes(plan.fulls, 32 * sizeof(V));
+  array<index> row;
+  order_rows(a, row);
+  const packed_patterns<V> patterns = make_patterns(a, std::move(row));
+  footprint out = footprint_of(patterns.made);
+  out.bytes += 32 * (static_cast<std::uint64_t>(patterns.singles) * sizeof(float) +
+                     static_cast<std::uint64_t>(patterns.fulls) * sizeof(V));
   return out;
 }
 
-template warp_packed<float> to_warp_packed(csr_view<float>, padding_budget, const for_each_runner&);
-template warp_packed<double> to_warp_packed(csr_view<double>, padding_budget, const for_each_runner&);
-template csr<float> to_csr(const warp_packed<float>&);
-template csr<double> to_csr(const warp_packed<double>&);
-template footprint footprint_of(const warp_packed<float>&);
-template footprint footprint_of(const warp_packed<double>&);
-template footprint warp_packed_footprint(csr_view<float>);
-template footprint warp_packed_footprint(csr_view<double>);
+#define NONZERO_INSTANTIATE(V)                                         \
+  template void validate(const warp_packed<V>&);                       \
+  template warp_packed<V> to_warp_packed(csr_view<V>, padding_budget); \
+  template csr<V> to_csr(const warp_packed<V>&);                       \
+  template footprint footprint_of(const warp_packed<V>&);              \
+  template footprint warp_packed_footprint(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

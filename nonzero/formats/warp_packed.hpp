@@ -7,26 +7,27 @@
 
 namespace nz {
 
-/// What the lanes of a warp do at once: each lane of the mask has an entry, whose column is
-/// 32 * slice + column + the lane's offset. Aligned so that a GPU reads it in one load.
+/// One step of a warp: each lane of the mask has an entry, whose column is 32 * slice + column + the lane's
+/// offset. Aligned so that a GPU reads it in one load.
 template <class V> struct alignas(16) warp_packed_step {
   index column;
   std::uint32_t mask;  // never 0; bit l: lane l
   V value;             // of all its entries, where the pattern's values are of kind one
 };
 
-/// The steps of a slice, counted from its place in the matrix, so that slices which look the same share one.
+/// The steps of a slice. Columns count from the slice's first row, so that equal slices share one pattern.
 struct warp_packed_pattern {
   offset step, steps;    // its first, and how many
-  offset offsets;        // its first in `offsets`, in units of 32: width of them for each step
-  std::uint8_t width;    // bytes of an offset: 1, 2 or 4, lowest first; or 0: lane l has the offset l
+  offset offsets;        // its first in `offsets` / 32; `width` units for each step
+  std::uint8_t width;    // bytes of an offset: 1, 2 or 4, little endian; or 0: lane l has the offset l
   packed_values values;  // of the slices that have this pattern
 };
 
-/// A GPU's packed: a row per lane, slices of 32 rows, each slice held in the fewest bytes that lose nothing.
-/// Entries of a row are in its own order, one step each at most. A slice of a stencil goes by diagonals
-/// (width 0), and holds nothing of its own but the number of its pattern; others go by each row's first
-/// entry, second entry and so on, with offsets from the lowest column of the step.
+/// `packed` for GPUs: a row per lane, slices of 32 rows, each slice stored losslessly in as few bytes as
+/// possible. A step has at most one entry of each row; the entries of a row are in its own order. A slice of
+/// a stencil is stored by diagonals (width 0) and has nothing of its own but the number of its pattern. Other
+/// slices are stored by rank: every row's first entry, every row's second entry and so on, with offsets from
+/// the lowest column of the step.
 template <class V> struct warp_packed {
   static constexpr index slice_rows = 32;
   index rows = 0, cols = 0;  // >= 0
@@ -51,16 +52,12 @@ template <class V> footprint warp_packed_footprint(const csr<V>& a) {
   return warp_packed_footprint(csr_view<V>(a));
 }
 
-/// Rows stay where they are but for stretches of 1,024 of very unequal length, which are sorted by it. Throws
-/// `unsupported` where padding would break the budget, or a row is so long that its lane would work on alone.
-/// The slices are converted by `for_each`, many at a time.
-template <class V>
-warp_packed<V> to_warp_packed(csr_view<V> a, padding_budget budget = {},
-                              const for_each_runner& for_each = run_in_order);
-template <class V>
-warp_packed<V> to_warp_packed(const csr<V>& a, padding_budget budget = {},
-                              const for_each_runner& for_each = run_in_order) {
-  return to_warp_packed(csr_view<V>(a), budget, for_each);
+/// Rows keep their order, except that windows of 1,024 rows of very unequal length are sorted by length.
+/// Throws `unsupported` if padding would exceed the budget, or if a row is so long that its lane would work
+/// alone. On one thread.
+template <class V> warp_packed<V> to_warp_packed(csr_view<V> a, padding_budget budget = {});
+template <class V> warp_packed<V> to_warp_packed(const csr<V>& a, padding_budget budget = {}) {
+  return to_warp_packed(csr_view<V>(a), budget);
 }
 template <class V> csr<V> to_csr(const warp_packed<V>& a);
 

@@ -17,7 +17,7 @@
 namespace nz {
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t{256} << 10;  // stays in a core's cache until it is copied on
+constexpr std::size_t block_bytes = std::size_t{256} << 10;  // stays in the cache until it is copied
 
 }  // namespace
 
@@ -86,16 +86,16 @@ std::optional<archive_reader::entry> archive_reader::next() {
     state_->where = state_->path;
     const int status = archive_read_next_header(state_->archive, &header);
     if (status == ARCHIVE_EOF) {
-      // A zip's directory follows its last entry: whoever sends it through a pipe must not find that closed.
+      // A zip's directory follows its last entry: read it, or the writer of a pipe gets an error.
       char rest[4096];
       while (state_->size == 0 && ::read(state_->descriptor, rest, sizeof rest) > 0) {
       }
       return {};
     }
-    // A warning is about what we do not use, such as a name that the locale cannot show.
+    // Warnings are about unused things, such as a name that the locale cannot show.
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) state_->fail_in_archive();
     if (archive_entry_filetype(header) != AE_IFREG || archive_entry_hardlink(header)) continue;
-    // A few bytes can declare a hole of any size, which would then be read as zeros without end.
+    // A few bytes can declare a hole of any size, which would be read as zeros.
     if (archive_entry_sparse_count(header) > 0) state_->fail("sparse entries are not read");
 
     entry found;

@@ -10,8 +10,8 @@
 
 namespace nz {
 
-/// A file read through libarchive, front to back: a plain, gzip, bzip2, xz, lz4 or zstd stream as one
-/// nameless entry, or the entries of a tar (compressed or not) or zip. It may be a pipe. A file of no bytes,
+/// A file read through libarchive, from front to back: a plain, gzip, bzip2, xz, lz4 or zstd stream as one
+/// entry without a name, or the entries of a tar (compressed or not) or zip. It may be a pipe. An empty file,
 /// compressed or not, has no entry. All errors are `parse_error` and start with the path. libarchive checks
 /// zip's check sums (when an entry is read to its end) and xz's, but not gzip's.
 class archive_reader {
@@ -28,15 +28,14 @@ class archive_reader {
   };
   /// Moves to the next entry that is a regular file; nothing at the end.
   std::optional<entry> next();
-  /// Reads on in the current entry until `into` is full or the entry ends; how many bytes were read. Data
-  /// that is cut off or damaged throws: fewer bytes than asked for always means the entry's true end.
+  /// Reads until `into` is full or the current entry ends; returns the number of bytes. Truncated or damaged
+  /// data throws: fewer bytes than requested always mean the end of the entry.
   std::size_t read(std::span<char> into);
-  /// What a message about the current entry starts with: `a.npz: member data.npy`, or the path alone for a
-  /// plain stream.
+  /// The start of messages about the current entry: `a.npz: member data.npy`, or the path for a plain stream.
   const std::string& where() const;
-  /// The size of the file itself; 0 where it is not known.
+  /// The size of the file; 0 if unknown.
   std::uint64_t file_size() const;
-  /// The part of the file consumed so far, 0 to 1 (0 where its size is not known).
+  /// The fraction of the file read so far, 0 to 1 (0 if its size is unknown).
   double progress() const;
 
  private:

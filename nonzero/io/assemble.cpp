@@ -11,7 +11,7 @@
 namespace nz {
 namespace {
 
-// A bucket's part of the matrix should stay in a core's cache while its rows are built.
+// The entries of a bucket should stay in the cache while its rows are built.
 constexpr offset entries_per_bucket = 131072;
 constexpr int max_bucket_bits = 16;  // rows within a bucket are kept in 16 bits
 
@@ -22,7 +22,7 @@ int choose_bucket_bits(index rows, offset expected_entries) {
   return bits;
 }
 
-constexpr offset short_row = 24;  // up to here insertion beats sorting keys
+constexpr offset short_row = 24;  // up to this length insertion sort is faster
 
 /// Memory for sorting a row, kept from row to row.
 template <class V> struct sort_scratch {
@@ -45,8 +45,7 @@ template <class V> void insertion_sort(index* col, V* val, offset length) {
   }
 }
 
-/// The same for any row: whole numbers made of column and place sort fast, and keep the order of equal
-/// columns.
+/// The same for any row: sorts integers made of column and position, which keeps the order of equal columns.
 template <class V> void key_sort(index* col, V* val, offset length, sort_scratch<V>& scratch) {
   if (length > offset{std::numeric_limits<std::uint32_t>::max()})
     throw unsupported(fmt::format("a row of {} entries, duplicates included, is too long to sort", length));
@@ -116,8 +115,7 @@ template <class V> void assembler<V>::add(std::size_t position, entry_list<V>&& 
   entries_ += static_cast<offset>(size);
 
   sorted_list sorted;
-  // Counted one place late, so that filling moves each begin to its right place; the last is never counted
-  // in.
+  // Counted one place late: filling moves each begin to its right place.
   sorted.bucket_begin.assign(buckets_ + 2, 0);
   for (const index i : list.row) ++sorted.bucket_begin[(i >> bucket_bits_) + 2];
   std::partial_sum(sorted.bucket_begin.begin(), sorted.bucket_begin.end(), sorted.bucket_begin.begin());
@@ -220,7 +218,8 @@ template <class V> typename assembler<V>::result assembler<V>::finish(int thread
   return out;
 }
 
-template class assembler<float>;
-template class assembler<double>;
+#define NONZERO_INSTANTIATE(V) template class assembler<V>;
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

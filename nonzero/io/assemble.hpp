@@ -10,29 +10,27 @@
 
 namespace nz {
 
-/// Entries in any order, as a reader or generator makes them. `val` empty stands for a value of 1 in each.
+/// Entries in any order. An empty `val` stands for ones.
 template <class V> struct entry_list {
-  array<index> row, col;  // equally long; within the matrix they are for
+  array<index> row, col;  // equally long; inside the matrix
   array<V> val;           // as long, or empty
 };
 
-/// Throws `unsupported` for a matrix so long and so empty that a table of its rows, or a vector for its
-/// columns, would take more than 1 GiB to nearly no purpose: what asks for it may be a file of a few bytes.
-/// `name` stands for that file in the message.
+/// Throws `unsupported` for a matrix of few entries whose row table, or a vector for whose columns, would
+/// take more than 1 GiB: a file of a few bytes may ask for that. `name` is the file's name in the message.
 void require_reasonable_shape(index rows, index cols, offset entries, std::string_view name);
 
-/// Makes a CSR matrix out of lists of entries that arrive from many threads: rows sorted by column,
-/// duplicates summed in the order of the lists, the same result for any number of threads.
+/// Makes a CSR matrix from lists of entries of many threads: rows sorted by column, duplicates summed in the
+/// order of the lists, the same result for any number of threads.
 ///
-/// Rows are cut into ranges ("buckets") small enough for a cache. `add` sorts a list by bucket while it is
-/// warm; `finish` then builds each bucket's rows by themselves. Held in between: 6 bytes and the value per
-/// entry.
+/// Rows are divided into buckets that fit into a cache. `add` sorts a list by bucket while it is in the
+/// cache; `finish` then builds the rows of each bucket. Memory in between: 6 bytes and the value per entry.
 template <class V> class assembler {
  public:
   /// `expected_entries` only tunes the size of buckets. Throws `shape_error` for negative sizes.
   assembler(index rows, index cols, offset expected_entries);
 
-  /// An empty list, with the memory of one that `add` is done with where there is one.
+  /// An empty list; reuses the memory of one that was added.
   entry_list<V> take_list();
   /// Adds list number `position`; each position once, any order, any thread.
   void add(std::size_t position, entry_list<V>&& list);

@@ -106,7 +106,7 @@ std::optional<std::uint64_t> as_number(std::string_view name) {
   return is_whole && (name.size() == 1 || name[0] != '0') ? std::optional(value) : std::nullopt;
 }
 
-/// Where each name goes: by rising numbers where all are such, else where it is.
+/// The place of each name: sorted by number if all names are numbers, otherwise unchanged.
 std::vector<index> places_of(const std::vector<std::string_view>& names) {
   std::vector<std::pair<std::uint64_t, index>> by_number;
   by_number.reserve(names.size());
@@ -203,9 +203,10 @@ bool is_edge_list(const std::filesystem::path& path) {
   return !has_banner({first, reader.read(first)});
 }
 
-template edge_list<float> parse_edge_list(std::string_view, std::string_view);
-template edge_list<double> parse_edge_list(std::string_view, std::string_view);
-template edge_list<float> read_edge_list(const std::filesystem::path&);
-template edge_list<double> read_edge_list(const std::filesystem::path&);
+#define NONZERO_INSTANTIATE(V)                                               \
+  template edge_list<V> parse_edge_list(std::string_view, std::string_view); \
+  template edge_list<V> read_edge_list(const std::filesystem::path&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -6,10 +6,10 @@
 
 #include <nonzero/formats/csr.hpp>
 
-// Matrices made by rule: bit-identical on every platform and for any number of threads. Rows are sorted by
-// column and repeat none. A size of 0 gives a matrix without entries; `shape_error` is thrown when sizes are
-// negative or pass what an index holds, std::bad_alloc when the matrix does not fit into memory.
-// Random values are spread evenly over (-1, 1) and are never 0.
+// Generated matrices: bit-identical on every platform and for any number of threads. Rows are sorted by
+// column, without duplicates. A size of 0 gives a matrix without entries. Throws `shape_error` if a size is
+// negative or exceeds what an index holds, std::bad_alloc if the matrix does not fit into memory. Random
+// values are uniform in (-1, 1) and never 0.
 namespace nz::generate {
 
 template <class V> csr<V> diagonal(index n);     // 1, 2, 3, …
@@ -30,7 +30,7 @@ template <class V> csr<V> heat(index n);          // 1 -2 1, the lecture's stenc
 /// multiples of 2^-10 beside it.
 template <class V> csr<V> fem_blocks(index nx, index ny, index nz, std::uint64_t seed = 1);
 
-/// Each row has `per_row` columns drawn evenly without repetition (all of them where there are fewer).
+/// Each row has `per_row` random columns, without duplicates (all columns if there are fewer).
 template <class V> csr<V> uniform(index rows, index cols, index per_row, std::uint64_t seed = 1);
 /// A power-law graph of 2^scale vertices (scale 0 … 30) by the R-MAT recursion with a, b, c = 0.57, 0.19,
 /// 0.19, as Graph500 sets them, to within 2^-16. Each edge is a 1; edges that fall together are summed, so
@@ -56,7 +56,7 @@ std::span<const kind> kinds();
 bool is_spec(std::string_view spec);
 /// The matrix that a spec such as `poisson2d:300:200` or `rmat:16:8` names. Throws `unsupported` for an
 /// unknown kind (naming those there are), `parse_error` for parameters that are missing, too many or not
-/// whole numbers, and what the generator throws. Kinds without random parts make nothing of `seed`.
+/// whole numbers, and what the generator throws. Kinds without random numbers ignore `seed`.
 template <class V> csr<V> from_spec(std::string_view spec, std::uint64_t seed = 1);
 
 }  // namespace nz::generate

@@ -4,11 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <nonzero/io/counter_hash_internal.hpp>
-#include <nonzero/io/fill_rows_internal.hpp>
 #include <nonzero/io/generate.hpp>
+#include <nonzero/io/generate_internal.hpp>
 
-// Matrices whose entries lie where a grid or a band says.
+// Matrices of grids and bands.
 namespace nz::generate {
 namespace {
 
@@ -161,23 +160,17 @@ template <class V> csr<V> fem_blocks(index nx, index ny, index nz, std::uint64_t
       });
 }
 
-template csr<float> diagonal(index);
-template csr<double> diagonal(index);
-template csr<float> banded(index, index, std::uint64_t);
-template csr<double> banded(index, index, std::uint64_t);
-template csr<float> tridiagonal(index);
-template csr<double> tridiagonal(index);
-template csr<float> heat(index);
-template csr<double> heat(index);
-template csr<float> poisson_1d(index);
-template csr<double> poisson_1d(index);
-template csr<float> poisson_2d(index, index);
-template csr<double> poisson_2d(index, index);
-template csr<float> poisson_3d(index, index, index);
-template csr<double> poisson_3d(index, index, index);
-template csr<float> poisson_27(index, index, index);
-template csr<double> poisson_27(index, index, index);
-template csr<float> fem_blocks(index, index, index, std::uint64_t);
-template csr<double> fem_blocks(index, index, index, std::uint64_t);
+#define NONZERO_INSTANTIATE(V)                         \
+  template csr<V> diagonal(index);                     \
+  template csr<V> banded(index, index, std::uint64_t); \
+  template csr<V> tridiagonal(index);                  \
+  template csr<V> heat(index);                         \
+  template csr<V> poisson_1d(index);                   \
+  template csr<V> poisson_2d(index, index);            \
+  template csr<V> poisson_3d(index, index, index);     \
+  template csr<V> poisson_27(index, index, index);     \
+  template csr<V> fem_blocks(index, index, index, std::uint64_t);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::generate

@@ -7,11 +7,10 @@
 #include <fmt/format.h>
 
 #include <nonzero/io/assemble.hpp>
-#include <nonzero/io/counter_hash_internal.hpp>
-#include <nonzero/io/fill_rows_internal.hpp>
 #include <nonzero/io/generate.hpp>
+#include <nonzero/io/generate_internal.hpp>
 
-// Matrices whose entries lie where a hash says.
+// Random matrices.
 namespace nz::generate {
 namespace {
 
@@ -19,8 +18,7 @@ void require_not_negative(std::string_view name, std::string_view what, index va
   if (value < 0) throw shape_error(fmt::format("{}: {} of {} is negative", name, what, value));
 }
 
-// `count` different columns, rising, every choice of them equally likely: draws, sorts, and draws again for
-// those that were drawn twice.
+// `count` different columns, sorted, every choice equally likely: draws, sorts, and draws duplicates again.
 void draw_columns(std::uint64_t stream, index cols, index count, index* col) {
   std::uint64_t drawn = 0;
   for (index distinct = 0; distinct < count;) {
@@ -133,7 +131,7 @@ template <class V> csr<V> rmat(int scale, index per_vertex, std::uint64_t seed) 
   constexpr offset block = offset{1} << 18, most_edges = offset{1} << 48;
   if (edges > most_edges)
     throw shape_error(fmt::format("rmat: {} edges are more than any memory holds", edges));
-  { array<V> too_large_fails_here(edges); }  // before a page is touched, not after the memory is full
+  { array<V> too_large_fails_here(edges); }  // before a page is touched
 
   const std::uint64_t stream = hash(seed, 2);
   assembler<V> assembly(vertices, vertices, edges);
@@ -152,15 +150,13 @@ template <class V> csr<V> rmat(int scale, index per_vertex, std::uint64_t seed) 
   return std::move(assembly.finish(0).matrix);
 }
 
-template csr<float> uniform(index, index, index, std::uint64_t);
-template csr<double> uniform(index, index, index, std::uint64_t);
-template csr<float> dense_rows(index, index, index, std::uint64_t);
-template csr<double> dense_rows(index, index, index, std::uint64_t);
-template csr<float> empty_rows(index, index, index, std::uint64_t);
-template csr<double> empty_rows(index, index, index, std::uint64_t);
-template csr<float> row_lengths(index, std::span<const index>, std::uint64_t);
-template csr<double> row_lengths(index, std::span<const index>, std::uint64_t);
-template csr<float> rmat(int, index, std::uint64_t);
-template csr<double> rmat(int, index, std::uint64_t);
+#define NONZERO_INSTANTIATE(V)                                               \
+  template csr<V> uniform(index, index, index, std::uint64_t);               \
+  template csr<V> dense_rows(index, index, index, std::uint64_t);            \
+  template csr<V> empty_rows(index, index, index, std::uint64_t);            \
+  template csr<V> row_lengths(index, std::span<const index>, std::uint64_t); \
+  template csr<V> rmat(int, index, std::uint64_t);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::generate

@@ -157,7 +157,8 @@ template <class V> csr<V> from_spec(std::string_view spec, std::uint64_t seed) {
                                 fmt::join(names, ", ")));
 }
 
-template csr<float> from_spec(std::string_view, std::uint64_t);
-template csr<double> from_spec(std::string_view, std::uint64_t);
+#define NONZERO_INSTANTIATE(V) template csr<V> from_spec(std::string_view, std::uint64_t);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::generate

@@ -20,7 +20,7 @@ mapped_file::mapped_file(const std::filesystem::path& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) fail(errno);
   if (S_ISDIR(facts.st_mode)) fail(EISDIR);
-  if (!S_ISREG(facts.st_mode)) return;  // opening a pipe would take what is in it from its reader
+  if (!S_ISREG(facts.st_mode)) return;  // opening a pipe would disturb its reader
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) fail(errno);
   size_ = static_cast<std::size_t>(facts.st_size);

@@ -6,10 +6,9 @@
 
 namespace nz {
 
-/// A file seen as memory. What cannot be mapped (a pipe, a device) is not, and is_mapped says so; an empty
-/// file is, as an empty text. Another program that cuts the file short while it is mapped ends this one with
-/// SIGBUS, as it does to all that maps files. Throws `parse_error` for what cannot be opened, and for a
-/// folder.
+/// A memory-mapped file. A pipe or a device is not mapped: see is_mapped. An empty file is mapped as empty
+/// text. If another program truncates the file while it is mapped, this process gets SIGBUS. Throws
+/// `parse_error` if the path cannot be opened or is a folder.
 class mapped_file {
  public:
   explicit mapped_file(const std::filesystem::path& path);

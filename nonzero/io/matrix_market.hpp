@@ -10,7 +10,7 @@
 
 namespace nz {
 
-/// What a Matrix Market file says of itself, and what reading it did.
+/// The header of a Matrix Market file, and what was read.
 struct matrix_market_info {
   enum class layouts { coordinate, array } layout = layouts::coordinate;
   enum class fields { real, integer, pattern } field = fields::real;
@@ -25,7 +25,7 @@ std::string_view to_string(matrix_market_info::symmetries symmetry);
 
 /// Reads a Matrix Market text. Columns come out sorted, duplicates summed in file order, both triangles of a
 /// symmetric matrix filled; pattern entries are 1. Explicit zeros of a coordinate file are kept; those of an
-/// array file, which has to write them all, are not. `name` stands for the file in messages. Throws
+/// array file are not. `name` is the file's name in messages. Throws
 /// `parse_error` with the line, `unsupported` for complex and hermitian files.
 template <class V>
 csr<V> parse_matrix_market(std::string_view text, std::string_view name, const read_options& options = {},
@@ -42,7 +42,7 @@ csr<V> read_matrix_market(const std::filesystem::path& path, const read_options&
 template <class V> std::vector<V> read_vector(const std::filesystem::path& path);
 
 /// Writes `a` as coordinate real general, with the fewest digits that read back bit-identical (the payload of
-/// a NaN aside). The file is whole or not there.
+/// a NaN aside). The file is written atomically.
 template <class V> void write_matrix_market(const std::filesystem::path& path, csr_view<V> a);
 template <class V> void write_matrix_market(const std::filesystem::path& path, const csr<V>& a) {
   write_matrix_market(path, csr_view<V>(a));

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/threads.hpp>
-#include <nonzero/io/matrix_market_block_internal.hpp>
+#include <nonzero/io/matrix_market_body_internal.hpp>
 
 namespace nz::matrix_market {
 namespace {
@@ -44,7 +44,7 @@ block_counts parse_lines(cursor c, const header& h, entry_arrays<V> to, const ch
       if (symmetry == symmetries::symmetric) continue;
       if (v != V{0})
         throw bad_line{fmt::format("the diagonal entry {} of a skew-symmetric matrix is not 0", i + 1)};
-      --n;  // it has no mirror image and says nothing
+      --n;  // not stored
       continue;
     }
     to.row[n] = j;
@@ -56,8 +56,7 @@ block_counts parse_lines(cursor c, const header& h, entry_arrays<V> to, const ch
   return passed;
 }
 
-/// In 64 one-byte counters, emptied before they overflow: compilers make vector instructions of that, ten
-/// times as fast as std::count.
+/// With 64 one-byte counters, added up before they overflow: vectorized, ten times as fast as std::count.
 offset count_lines(const char* begin, const char* end) {
   constexpr std::ptrdiff_t lanes = 64, most = 255;
   offset lines = begin != end && end[-1] != '\n';
@@ -85,8 +84,8 @@ bool place_rows(const index* row, const index* col, offset count, offset start, 
       continue;
     }
     if (row[k] < row[k - 1]) return false;
-    // In a file that turns out not to be in order another block may set the same places: what they hold is
-    // not used then, but the stores must not be a race.
+    // In a file that is not in order, another block may set the same places. They are not used then, but the
+    // stores must not be a data race.
     for (index r = row[k - 1] + 1; r <= row[k]; ++r)
       std::atomic_ref(row_begin[r]).store(start + k, std::memory_order_relaxed);
   }
@@ -182,9 +181,10 @@ std::optional<csr<V>> parse_in_order(std::string_view text, const header& h, con
   return a;
 }
 
-template block_counts parse_entries(cursor, const header&, entry_arrays<float>, const char*&);
-template block_counts parse_entries(cursor, const header&, entry_arrays<double>, const char*&);
-template std::optional<csr<float>> parse_in_order(std::string_view, const header&, const read_options&);
-template std::optional<csr<double>> parse_in_order(std::string_view, const header&, const read_options&);
+#define NONZERO_INSTANTIATE(V)                                                               \
+  template block_counts parse_entries(cursor, const header&, entry_arrays<V>, const char*&); \
+  template std::optional<csr<V>> parse_in_order(std::string_view, const header&, const read_options&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::matrix_market

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,25 +13,50 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/threads.hpp>
 #include <nonzero/io/assemble.hpp>
-#include <nonzero/io/matrix_market_block_internal.hpp>
+#include <nonzero/io/matrix_market_internal.hpp>
 
-// What reading a whole text and reading a stream share. For the reader alone: not installed.
+// The lines of entries of a Matrix Market file. For the reader only: not installed.
 namespace nz::matrix_market {
+
+/// Splits a text of whole lines into blocks of whole lines of about `block_bytes`: the text of one task,
+/// whose entries should stay in cache. Returns the begins, and the end.
+std::vector<const char*> cut_into_blocks(std::string_view text, std::size_t block_bytes);
+
+struct block_counts {
+  offset lines = 0;
+  offset entries = 0;  // lines with an entry
+  offset placed = 0;   // entries of the matrix, mirrored ones included
+};
+
+/// Where the entries of a block go.
+template <class V> struct entry_arrays {
+  index *row, *col;
+  V* val;  // not touched for a pattern
+};
+
+/// The most entries that `bytes` of text can make.
+std::size_t most_placed(const header& h, std::size_t bytes);
+
+/// Parses a block of a coordinate file. `line` is the begin of the current line: the bad one when `bad_line`
+/// is thrown.
+template <class V>
+block_counts parse_entries(cursor text, const header& h, entry_arrays<V> to, const char*& line);
+
+/// The fast way for a general coordinate file without blank lines whose entries are sorted by row and column,
+/// as this library writes it: straight into the arrays of the matrix. Nothing for any other file, and for one
+/// with an error.
+template <class V>
+std::optional<csr<V>> parse_in_order(std::string_view text, const header& h, const read_options& options);
 
 [[noreturn]] void throw_at(std::string_view name, offset line, std::string_view reason);
 
-/// The header at the front of `text`, which is taken off it. `text` holds at least the whole header or the
-/// whole file.
+/// Parses the header and removes it from `text`, which must have all of the header or all of the file.
 header take_header(std::string_view& text, std::string_view name, offset& lines);
 
-/// Refuses to start on more entries than `bytes` of text can hold.
+/// Throws if more entries are declared than `bytes` of text can hold.
 void require_possible(const header& h, std::size_t bytes, std::string_view name, offset line);
 
-/// Reads a compressed file, an archive or a pipe.
-template <class V>
-csr<V> read_archive(const std::filesystem::path& path, const read_options& options, matrix_market_info* info);
-
-/// The lines of entries of a file, taken in segments, in parallel within a segment.
+/// Collects the entries of a file, one portion of the text after the other, each in parallel.
 template <class V> class body {
   using layouts = matrix_market_info::layouts;
   using fields = matrix_market_info::fields;
@@ -46,8 +72,8 @@ template <class V> class body {
         options_(options),
         assembly_(h.rows, h.cols, h.info.symmetry == symmetries::general ? h.entries : 2 * h.entries) {}
 
-  /// Takes the next segment: whole lines, except that the last of the file need not end. `report(part)` says
-  /// how far a part of this segment brings the whole.
+  /// Takes the next portion: whole lines; the last line of the file need not end. `report(fraction)` turns a
+  /// fraction of this portion into one of the whole file.
   template <class Report> void take(std::string_view text, const Report& report) {
     const std::vector<const char*> begins = cut_into_blocks(text, options_.block_bytes);
     const std::size_t blocks = begins.size() - 1;
@@ -84,7 +110,7 @@ template <class V> class body {
  private:
   bool is_array() const { return header_.info.layout == layouts::array; }
 
-  /// Parses one block and says what it held. `text` is where this segment's lines begin.
+  /// Parses one block. `text` is the begin of this portion.
   block_counts take_block(cursor c, std::size_t position, const char* text) {
     const char* line = c.at;
     try {
@@ -98,7 +124,7 @@ template <class V> class body {
     entry_list<V> list = assembly_.take_list();
     const std::size_t places = most_placed(header_, static_cast<std::size_t>(c.end - c.at));
     const bool has_values = header_.info.field != fields::pattern;
-    list.row.resize(places);  // pages that no entry reaches are never touched
+    list.row.resize(places);  // unused pages are never touched
     list.col.resize(places);
     list.val.resize(has_values ? places : 0);
     const block_counts passed =
@@ -123,7 +149,7 @@ template <class V> class body {
     return {.lines = lines, .entries = static_cast<offset>(values.size())};
   }
 
-  /// `c` is at the block in which the entries become too many; passed_ counts those before it.
+  /// `c` is at the block with the first surplus entry; passed_ counts what is before it.
   [[noreturn]] void throw_surplus(cursor c) const {
     offset line = passed_.lines, left = header_.entries - passed_.entries;
     while (true) {
@@ -135,8 +161,7 @@ template <class V> class body {
     }
   }
 
-  /// Calls visit(i, j, v) for each nonzero of an array file, mirrored ones too, so that each row's columns
-  /// rise.
+  /// Calls visit(i, j, v) for each nonzero of an array file, mirrored ones too, sorted by column in each row.
   template <class Visit> void for_each_nonzero(const Visit& visit) const {
     const symmetries symmetry = header_.info.symmetry;
     std::size_t block = 0, at = 0;

@@ -13,10 +13,10 @@
 #include <nonzero/core/types.hpp>
 #include <nonzero/io/matrix_market.hpp>
 
-// The words of a Matrix Market file: its numbers and its header. For the reader alone: not installed.
+// The words of a Matrix Market file: its numbers and its header. For the reader only: not installed.
 namespace nz::matrix_market {
 
-/// What is wrong with a line; where the line is, the reader of the whole text knows.
+/// What is wrong with a line; the caller knows its number.
 struct bad_line {
   std::string reason;
 };
@@ -24,7 +24,7 @@ struct bad_line {
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
-/// A place in a text. Lines end with '\n'; the last may end with the text.
+/// A position in a text. Lines end with '\n'; the last line may end with the text.
 struct cursor {
   const char* at;
   const char* end;
@@ -33,16 +33,16 @@ struct cursor {
   void skip_blanks() {
     while (at != end && is_blank(*at)) ++at;
   }
-  /// Past the end of this line, which must have nothing but blanks left.
+  /// Moves to the next line; only blanks may be left on this one.
   void finish_line() {
     skip_blanks();
     if (at == end) return;
     if (*at != '\n') throw_garbage(*this);
     ++at;
   }
-  /// The word that starts here, cut to a length fit for a message, with nothing unprintable in it.
+  /// The word that starts here, for a message: shortened, printable.
   std::string word() const;
-  /// By value, here and below: a cursor whose address is taken anywhere cannot stay in registers.
+  /// By value, here and below: a cursor whose address is taken cannot stay in registers.
   [[noreturn]] static void throw_garbage(cursor c);
 };
 
@@ -54,22 +54,22 @@ inline std::uint64_t load_8(const char* at) {
   return word ^ 0x3030303030303030;
 }
 
-/// The top bit of each byte that is no digit; after the first such byte, bits may be set too many. Adding
-/// 0x76 sets the top bit of a byte above 9, and a carry out of such a byte only disturbs those after it.
+/// The top bit of each byte that is not a digit; exact up to the first such byte. Adding 0x76 sets the top
+/// bit of a byte above 9, and a carry out of such a byte only changes bytes after it.
 inline std::uint64_t others_in(std::uint64_t word) {
   return ((word + 0x7676767676767676) | word) & 0x8080808080808080;
 }
 
-/// The number that eight digits make: pairs, fours and eights are added up.
+/// The number of eight digits: pairs, then fours, then eights.
 inline std::uint64_t number_of(std::uint64_t word) {
   word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ff;
   word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffff;
   return (word * 10000 + (word >> 32)) & 0x00000000ffffffff;
 }
 
-/// The decimal digits at the front of 8 characters: how many there are, and the number they make. Found
-/// without a branch that depends on them: files hold numbers of all lengths, and a loop over their digits
-/// would guess its end wrong in every other number.
+/// The decimal digits at the front of 8 characters: their count and their number. Without a branch that
+/// depends on them: files have numbers of all lengths, and the end of a loop over digits would be
+/// mispredicted in every other number.
 struct leading_digits {
   int count;
   std::uint64_t value;
@@ -87,8 +87,8 @@ constexpr std::ptrdiff_t scan_room =
 
 [[noreturn]] void throw_bad_index(cursor from, std::string_view what, offset limit);
 
-/// Indices that the fast way does not take: a leading +, more than 7 digits, near the end of the text; and
-/// bad ones.
+/// Indices that the fast way does not read: a leading +, more than 7 digits, near the end of the text,
+/// errors.
 index parse_unusual_index(cursor& c, std::string_view what, index limit);
 
 /// A 1-based row or column of at most `limit`, returned 0-based.
@@ -108,18 +108,18 @@ index parse_unusual_index(cursor& c, std::string_view what, index limit);
   return value;
 }
 
-/// Numbers that the fast way does not take: d exponents, a leading +, nan and inf, overflow, more than 19
-/// digits, near the end of the text; and bad ones.
+/// Numbers that the fast way does not read: d exponents, a leading +, nan and inf, overflow, more than 19
+/// digits, near the end of the text, errors.
 template <class V> V parse_unusual_value(cursor& c, bool must_be_integer);
 
 inline constexpr std::uint64_t powers_of_ten[] = {1,      10,      100,      1000,     10000,
                                                   100000, 1000000, 10000000, 100000000};
 
-/// The fast way: where the number at p ends, or nullptr for one that is unusual.
+/// The fast way: returns the end of the number at p, or nullptr for an unusual one.
 template <class V>
 [[gnu::always_inline]] inline const char* scan_value(const char* p, bool must_be_integer, V& value) {
-  // digits [. digits] [e exponent], as one whole number times a power of ten. At most 8 + 24 characters of
-  // digits and 13 more are looked at: within scan_room.
+  // digits [. digits] [e exponent], as one whole number times a power of ten. Reads at most 8 + 24 digits and
+  // 13 more characters: within scan_room.
   const bool is_negative = *p == '-';
   p += is_negative;
   // Most numbers with a point have one digit before it.
@@ -131,7 +131,7 @@ template <class V>
   int count = whole.count, power = 0;
   if (*p == '.' && !must_be_integer) {
     ++p;
-    // Full words first: going on by a fixed 8, the next word can be looked at before this one is done.
+    // Full words first: with a fixed step of 8, the next word can be loaded before this one is done.
     for (; power > -16; power -= 8, p += 8) {
       const std::uint64_t word = load_8(p);
       if (others_in(word) != 0) break;
@@ -157,8 +157,7 @@ template <class V>
     value = is_negative ? -static_cast<V>(digits) : static_cast<V>(digits);
     return p;
   }
-  // fast_float's step from digits and power to the nearest number, which is exact or says that it is in
-  // doubt.
+  // fast_float's conversion of digits and power to the nearest number; it reports if that is in doubt.
   using format = fast_float::binary_format<V>;
   const auto rounded = fast_float::compute_float<format>(power, digits);
   if (rounded.power2 < 0 || rounded.power2 == format::infinite_power()) return nullptr;
@@ -188,8 +187,8 @@ struct header {
   offset entries = 0;  // lines of entries that must follow
 };
 
-/// Reads up to the first line of entries. `lines` counts the lines passed, also when it throws `bad_line`,
-/// then including the bad one. Throws `unsupported` for what the format allows and we do not read.
+/// Reads up to the first line of entries. `lines` counts the lines read, including a bad one when it throws
+/// `bad_line`. Throws `unsupported` for complex and hermitian files.
 header parse_header(cursor& c, offset& lines);
 
 }  // namespace nz::matrix_market

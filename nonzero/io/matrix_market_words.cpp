@@ -100,8 +100,8 @@ offset parse_size(cursor& c, std::string_view what, offset limit) {
   throw bad_line{fmt::format("{} is not a number", from.word())};
 }
 
-/// How many values an array file of this shape holds: a symmetric one its lower triangle, a skew-symmetric
-/// one that less its diagonal. At most 2^62.
+/// The number of values of an array file: of a symmetric one the lower triangle, of a skew-symmetric one
+/// without the diagonal. At most 2^62.
 offset array_entries(const header& h) {
   const offset n = h.rows;
   switch (h.info.symmetry) {
@@ -184,9 +184,9 @@ template <class V> V parse_unusual_value(cursor& c, bool must_be_integer) {
   const bool is_out_of_range = error == std::errc::result_out_of_range;
   if ((error != std::errc{} && !is_out_of_range) || stop != word.data() + word.size()) throw_bad_value(from);
   if (!is_text && std::isinf(value))
-    throw bad_line{
-        fmt::format("{} overflows {} precision", from.word(), sizeof(V) == 4 ? "single" : "double")};
-  return value;  // what is too small to hold has become 0
+    throw bad_line{fmt::format("{} overflows {} precision", from.word(),
+                               std::is_same_v<V, float> ? "single" : "double")};
+  return value;  // numbers that are too small have become 0
 }
 
 header parse_header(cursor& c, offset& lines) {
@@ -213,7 +213,8 @@ header parse_header(cursor& c, offset& lines) {
   return h;
 }
 
-template float parse_unusual_value(cursor&, bool);
-template double parse_unusual_value(cursor&, bool);
+#define NONZERO_INSTANTIATE(V) template V parse_unusual_value(cursor&, bool);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::matrix_market

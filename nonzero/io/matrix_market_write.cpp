@@ -75,9 +75,10 @@ template <class V> void write_vector(const std::filesystem::path& path, std::spa
   file.commit();
 }
 
-template void write_matrix_market(const std::filesystem::path&, csr_view<float>);
-template void write_matrix_market(const std::filesystem::path&, csr_view<double>);
-template void write_vector(const std::filesystem::path&, std::span<const float>);
-template void write_vector(const std::filesystem::path&, std::span<const double>);
+#define NONZERO_INSTANTIATE(V)                                                  \
+  template void write_matrix_market(const std::filesystem::path&, csr_view<V>); \
+  template void write_vector(const std::filesystem::path&, std::span<const V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

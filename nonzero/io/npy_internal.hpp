@@ -11,12 +11,12 @@
 #include <nonzero/core/array.hpp>
 #include <nonzero/io/archive.hpp>
 
-// NumPy's .npy: one array, as the members of an .npz are. A header in Python's notation, then the elements.
+// NumPy's .npy, the format of the members of an .npz: a header in Python's notation, then one array.
 namespace nz::npy {
 
 inline constexpr std::string_view magic = "\x93NUMPY";
 
-/// What a header says. `{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }` is kind f, bytes 8,
+/// A header. `{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }` is kind f, bytes 8,
 /// shape 3.
 struct header {
   std::string descr;
@@ -25,11 +25,11 @@ struct header {
   std::vector<std::uint64_t> shape;
 };
 
-/// Parses the text of a header. Throws `parse_error`, and `unsupported` for types that we read in no member
+/// Parses the text of a header. Throws `parse_error`, and `unsupported` for types that are not read
 /// (big-endian, complex, structured, …); messages start with `where`.
 header parse_header(std::string_view text, const std::string& where);
 
-/// What a file starts with: magic, version 1.0 and a header padded to a multiple of 64 bytes.
+/// The start of a file: magic, version 1.0 and a header padded to a multiple of 64 bytes.
 std::string make_header(std::string_view descr, std::string_view shape);
 
 inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
@@ -37,7 +37,7 @@ inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::ma
 /// Reads the current entry as an array of one dimension, converted to To: index and offset from integers,
 /// float and double from integers, booleans and floating point. Throws `parse_error` for a value that To
 /// cannot hold, for more than `limit` elements, and unless the entry ends where the array does. Memory grows
-/// with the data that arrives, whatever the header declares. `progress` may be empty.
+/// with the data that is read, not with what the header declares. `progress` may be empty.
 template <class To>
 array<To> read_array(archive_reader& in, const archive_reader::entry& entry, std::uint64_t limit = no_limit,
                      const std::function<void(double)>& progress = {});

@@ -9,8 +9,8 @@ namespace nz {
 
 /// Reads a matrix that scipy.sparse.save_npz wrote: csr, csc or coo; compressed or not; 32- or 64-bit
 /// indices; real, integer or boolean values. Columns come out sorted and duplicates summed, as from every
-/// reader. Throws `parse_error` naming the member and what is wrong with it; `unsupported` for what SciPy can
-/// write but we do not read (bsr, dia, complex).
+/// reader. Throws `parse_error` naming the member and what is wrong with it; `unsupported` for bsr, dia and
+/// complex.
 template <class V>
 csr<V> read_npz(const std::filesystem::path& path, const read_options& options = {},
                 offset* duplicates_summed = nullptr);
@@ -19,8 +19,7 @@ struct npz_options {
   bool compress = false;  // deflate: about half the size, many times slower
 };
 
-/// Writes `a` so that scipy.sparse.load_npz reads it as a csr_matrix. Written aside and renamed: whole or not
-/// there.
+/// Writes `a` so that scipy.sparse.load_npz reads it as a csr_matrix. The file is written atomically.
 template <class V>
 void write_npz(const std::filesystem::path& path, csr_view<V> a, const npz_options& options = {});
 template <class V>

@@ -23,7 +23,7 @@
 namespace nz {
 namespace {
 
-constexpr offset entries_per_list = offset{1} << 17;  // what the assembler likes
+constexpr offset entries_per_list = offset{1} << 17;  // for the assembler
 constexpr offset lines_per_task = offset{1} << 14;
 
 /// The members found, each converted; in the file they come in any order.
@@ -89,7 +89,7 @@ void check_positions(const members<V>& m, const char* name, const array<index>& 
       m.fail("member {}.npy: element {} is {}, outside a matrix that has {} there", name, k, at[k], limit);
 }
 
-/// `indptr` cuts the entries into `lines` (rows of a csr, columns of a csc).
+/// `indptr` divides the entries into `lines` (rows of a csr, columns of a csc).
 template <class V> void check_indptr(const members<V>& m, index lines) {
   const array<offset>& begin = *m.indptr;
   if (begin.size() != static_cast<std::size_t>(lines) + 1)
@@ -104,7 +104,7 @@ template <class V> void check_indptr(const members<V>& m, index lines) {
            m.indices->size());
 }
 
-/// Checks `indices`, which must lie below `limit`; whether every line rises strictly.
+/// Checks that `indices` are below `limit`; returns whether every line is sorted without duplicates.
 template <class V> bool check_indices(const members<V>& m, index lines, index limit, int threads) {
   const array<offset>& begin = *m.indptr;
   const array<index>& at = *m.indices;
@@ -146,7 +146,7 @@ csr<V> assemble_entries(members<V>& m, index rows, index cols, int threads, Fill
     assembly.add(p, std::move(list));
   });
   const std::string path = m.path;
-  m = {};  // its memory goes before the matrix's comes
+  m = {};  // frees its memory before the matrix is allocated
   try {
     auto [matrix, duplicates] = assembly.finish(threads);
     m.duplicates_summed = duplicates;
@@ -207,7 +207,9 @@ csr<V> read_npz(const std::filesystem::path& path, const read_options& options, 
   return a;
 }
 
-template csr<float> read_npz(const std::filesystem::path&, const read_options&, offset*);
-template csr<double> read_npz(const std::filesystem::path&, const read_options&, offset*);
+#define NONZERO_INSTANTIATE(V) \
+  template csr<V> read_npz(const std::filesystem::path&, const read_options&, offset*);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

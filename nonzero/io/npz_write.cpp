@@ -19,10 +19,10 @@
 namespace nz {
 namespace {
 
-// libarchive's sums over one call are 32 bits long, and a chunk stays in the cache from check sum to write.
+// libarchive counts the bytes of one call in 32 bits; a chunk stays in the cache from checksum to write.
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 
-/// A zip on its way into a file. Entries bear no time, so that the same matrix gives the same bytes.
+/// Writes a zip file. Entries have no time stamp, so that the same matrix gives the same bytes.
 class zip_writer {
  public:
   zip_writer(output_file& file, bool compress) : file_(file), archive_(archive_write_new()) {
@@ -33,7 +33,7 @@ class zip_writer {
     check(archive_write_set_bytes_per_block(archive_.get(), 0));  // no blocks: no padding, no copies
     check(archive_write_open(archive_.get(), this, nullptr, &zip_writer::pass_on, nullptr));
   }
-  ~zip_writer() { is_over_ = true; }  // freeing an archive that is not closed closes it: nothing to the file
+  ~zip_writer() { is_over_ = true; }  // freeing an open archive closes it: drop that output
   zip_writer(const zip_writer&) = delete;
   zip_writer& operator=(const zip_writer&) = delete;
 
@@ -59,8 +59,8 @@ class zip_writer {
   void close() { check(archive_write_close(archive_.get())); }
 
  private:
-  // Called from C: an exception waits in failure_ until libarchive has returned. libarchive itself is told
-  // that all is well, since it leaks what it cannot close.
+  // Called from C: an exception is kept in failure_ until libarchive returns. libarchive is not told, because
+  // it leaks memory if closing fails.
   static la_ssize_t pass_on(::archive*, void* self, const void* bytes, std::size_t size) {
     auto* writer = static_cast<zip_writer*>(self);
     try {
@@ -85,7 +85,7 @@ class zip_writer {
     void operator()(::archive* a) const { archive_write_free(a); }
   };
   output_file& file_;
-  bool is_over_ = false;  // what still comes is dropped
+  bool is_over_ = false;  // further output is dropped
   std::exception_ptr failure_;
   std::unique_ptr<::archive, free_archive> archive_;  // last: freeing it calls pass_on
 };
@@ -123,8 +123,8 @@ void write_npz(const std::filesystem::path& path, csr_view<V> a, const npz_optio
   output_file file(path);
   zip_writer zip(file, options.compress);
   write_array<index>(zip, "indices.npy", a.col);
-  // SciPy gives both index arrays one type as it loads. 32 bits as long as they can count the entries save it
-  // the conversion; past that it widens the columns itself, and here they can stay short.
+  // SciPy gives both index arrays one type when it loads them. 32 bits, where they suffice, save that
+  // conversion; otherwise it widens the columns itself.
   if (a.nnz() <= std::numeric_limits<std::int32_t>::max())
     write_narrowed(zip, "indptr.npy", a.row_begin);
   else
@@ -139,7 +139,9 @@ void write_npz(const std::filesystem::path& path, csr_view<V> a, const npz_optio
   file.commit();
 }
 
-template void write_npz(const std::filesystem::path&, csr_view<float>, const npz_options&);
-template void write_npz(const std::filesystem::path&, csr_view<double>, const npz_options&);
+#define NONZERO_INSTANTIATE(V) \
+  template void write_npz(const std::filesystem::path&, csr_view<V>, const npz_options&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

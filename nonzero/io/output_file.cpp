@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Temporaries that a signal handler can find: plain memory and lock-free states, nothing else is safe there.
+// Temporary files for remove_unfinished_output: plain memory and lock-free states, safe in a signal handler.
 struct unfinished {
   enum : int { vacant, filling, listed, removed };
   std::atomic<int> state{vacant};
@@ -30,7 +30,7 @@ struct unfinished {
 static_assert(std::atomic<int>::is_always_lock_free);
 constinit std::array<unfinished, 16> table;
 
-/// The slot that now holds `path`; -1 when there is no room.
+/// The slot of `path`; -1 if there is no room.
 int enlist(const fs::path& path) {
   if (path.native().size() >= sizeof(unfinished::path)) return -1;
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -45,7 +45,7 @@ int enlist(const fs::path& path) {
 
 void strike(int& slot) {
   if (slot < 0) return;
-  // A slot that a handler is at work on is left to it: the process is about to end.
+  // A slot that a handler is using is left alone: the process is about to end.
   int expected = unfinished::listed;
   table[static_cast<std::size_t>(slot)].state.compare_exchange_strong(expected, unfinished::vacant);
   slot = -1;
@@ -99,7 +99,7 @@ output_file::output_file(fs::path path) : path_(std::move(path)) {
   if (own_descriptor(target_) || (exists && !S_ISREG(old.st_mode))) {
     open_directly();
   } else {
-    // Renaming needs no leave of the file it replaces; a write-protected one is to be kept nevertheless.
+    // Renaming would also replace a write-protected file, which must be kept.
     if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail("cannot write");
     open_aside(exists, old.st_mode & 0777);
   }
@@ -114,7 +114,7 @@ output_file::~output_file() {
 void output_file::open_directly() {
   is_direct_ = true;
   temporary_ = path_;
-  // A duplicate goes on where the descriptor stands; opening it by its name would start over.
+  // A duplicate continues at the current position; opening by name would start at the begin.
   const auto number = own_descriptor(target_);
   descriptor_ = number ? ::fcntl(*number, F_DUPFD_CLOEXEC, 0)
                        : ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -148,7 +148,7 @@ void output_file::write(const void* bytes, std::size_t size) {
 }
 
 void output_file::commit() {
-  // Without the flush a full disk may show only after the old file is gone. Not every file system can.
+  // Without the flush, a full disk may be noticed only after the old file is gone. Not all file systems can.
   if (!is_direct_ && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail("writing failed");
   const int closed = ::close(descriptor_);
   descriptor_ = -1;

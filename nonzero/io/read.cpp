@@ -25,9 +25,10 @@ template <class V> void write(const std::filesystem::path& path, csr_view<V> a) 
     throw unsupported(fmt::format("{}: what to write is told by the ending, .mtx or .npz", path.string()));
 }
 
-template csr<float> read(const std::filesystem::path&, const read_options&);
-template csr<double> read(const std::filesystem::path&, const read_options&);
-template void write(const std::filesystem::path&, csr_view<float>);
-template void write(const std::filesystem::path&, csr_view<double>);
+#define NONZERO_INSTANTIATE(V)                                             \
+  template csr<V> read(const std::filesystem::path&, const read_options&); \
+  template void write(const std::filesystem::path&, csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

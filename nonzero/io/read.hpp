@@ -7,8 +7,8 @@
 
 namespace nz {
 
-/// Reads a matrix from a file, by what it holds rather than what it is called: Matrix Market text, the same
-/// compressed (.mtx.gz), a SuiteSparse .tar.gz with one .mtx in it, or a SciPy .npz.
+/// Reads a matrix from a file, by its content rather than its name: Matrix Market text, the same compressed
+/// (.mtx.gz), a SuiteSparse .tar.gz with one .mtx in it, or a SciPy .npz.
 template <class V> csr<V> read(const std::filesystem::path& path, const read_options& options = {});
 
 /// Whether the file is a zip, as an .npz is.

@@ -7,9 +7,10 @@ namespace nz {
 
 struct read_options {
   int threads = 0;  // 0: all that OpenMP would use
-  /// Called now and then, from one thread at a time, with the part read so far, 0 to 1. May throw to stop.
+  /// Called now and then, from one thread at a time, with the fraction read so far, 0 to 1. May throw to
+  /// stop.
   std::function<void(double)> progress = {};
-  /// How much text of a Matrix Market file a thread takes at a time. Tests make it small.
+  /// The size of the blocks of a Matrix Market file that threads parse. Tests make it small.
   std::size_t block_bytes = std::size_t{1} << 21;
 };
 

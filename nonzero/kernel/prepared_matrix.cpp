@@ -2,7 +2,6 @@
 #include <functional>
 
 #include <nonzero/core/array.hpp>
-#include <nonzero/core/shapes.hpp>
 #include <nonzero/core/values.hpp>
 #include <nonzero/kernel/prepared_matrix.hpp>
 #include <nonzero/kernel/step_rows_internal.hpp>

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include <nonzero/core/shapes.hpp>
 #include <nonzero/reference/exact.hpp>
 
 namespace nz::reference {
@@ -53,13 +52,12 @@ template <class V> long double largest_error(const exact_product& exact, std::sp
   return largest;
 }
 
-template exact_product multiply_exactly(float, csr_view<float>, std::span<const float>, float,
-                                        std::span<const float>);
-template exact_product multiply_exactly(double, csr_view<float>, std::span<const double>, double,
-                                        std::span<const double>);
-template exact_product multiply_exactly(double, csr_view<double>, std::span<const double>, double,
-                                        std::span<const double>);
-template long double largest_error(const exact_product&, std::span<const float>);
-template long double largest_error(const exact_product&, std::span<const double>);
+#define NONZERO_INSTANTIATE(A, V) \
+  template exact_product multiply_exactly(V, csr_view<A>, std::span<const V>, V, std::span<const V>);
+NONZERO_FOR_EACH_STORAGE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
+#define NONZERO_INSTANTIATE(V) template long double largest_error(const exact_product&, std::span<const V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz::reference

@@ -196,7 +196,7 @@ TEST(Binned, ValidateNamesTheInvariantThatIsBroken) {
   break_it([](matrix& a) { a.segment_begin[1] = 9; }, "segment_begin falls from 9 to 3");
   break_it([](matrix& a) { a.segment_begin[6] = 7; }, "segment_begin ends at 7 instead of the 6 entries");
   break_it([](matrix& a) { a.row.pop_back(); }, "row is 5 long instead of 6");
-  break_it([](matrix& a) { a.values = packed_values{3}; }, "values are held in no known way");
+  break_it([](matrix& a) { a.values = packed_values{3}; }, "values have an unknown kind");
   break_it([](matrix& a) { a.values = packed_values::one; }, "val is 6 long instead of 1");
   break_it([](matrix& a) { a.val.pop_back(); }, "val is 5 long instead of 6");
   break_it([](matrix& a) { a.single_val.push_back(1); }, "single_val is 1 long instead of 0");

@@ -131,7 +131,7 @@ TEST(Sell, LeavesRowsOutThatAreTooLong) {
   const auto in_order = [](index windows, const std::function<void(index)>& task) {
     for (index w = 0; w < windows; ++w) task(w);
   };
-  const auto b = to_sell_by_steps(a, {2, {0, 2, 3}, 2, in_order}, no_limit);
+  const auto b = to_sell_by_steps<float>(a, {2, {0, 2, 3}, 2, in_order}, no_limit);
   validate(b);
   expect_identical(to_csr(b), csr<float>{3, 4, {0, 1, 1, 3}, {2, 1, 3}, {1, 5, 6}});
 }

@@ -50,7 +50,7 @@ template <class V> csr<V> with_sorted_rows(csr<V> a) {
 }
 
 // Columns 3 (three times), then 1 and 4 (twice) are used most; two of them are hubs.
-TEST(Hubs, AreTheColumnsUsedMostAndStrandsAreSortedByWhatElseTheyHave) {
+TEST(Hubs, AreTheColumnsUsedMostAndVirtualRowsAreSortedByWhatElseTheyHave) {
   const auto a = rows_of(6, {{1, 3}, {0, 2, 4}, {}, {3}, {1, 3, 4, 5}});
   const auto b = to_hubs(a, {.most_hubs = 2}, no_limit);
   validate(b);
@@ -168,19 +168,11 @@ TEST(Hubs, RefusePaddingPastTheBudget) {
   expect_identical(to_csr(to_hubs(a, {}, no_limit)), a);
 }
 
-TEST(Hubs, AreTheSameInWhateverOrderTheyAreConverted) {
-  const auto backwards = [](offset count, const auto& body) {
-    for (offset i = count; i > 0; --i) body(i - 1);
-  };
+TEST(Hubs, OfAPowerLawHaveLittlePadding) {
   const auto a = nz::generate::rmat<double>(14, 8);
-  const auto b = to_hubs(a, {.most_hubs = 500}), c = to_hubs(a, {.most_hubs = 500}, {}, backwards);
+  const auto b = to_hubs(a, {.most_hubs = 500});
   validate(b);
-  EXPECT_EQ(b.target, c.target);
-  EXPECT_EQ(b.hub_number, c.hub_number);
-  EXPECT_EQ(b.rest_col, c.rest_col);
-  EXPECT_EQ(b.full_value, c.full_value);
-  EXPECT_EQ(footprint_of(b), footprint_of(c));
-  expect_identical(to_csr(c), with_sorted_rows(a));
+  expect_identical(to_csr(b), with_sorted_rows(a));
   EXPECT_LT(footprint_of(b).padding_bytes * 6, footprint_of(b).bytes);
 }
 
@@ -238,7 +230,7 @@ TEST(Hubs, ValidateNamesTheInvariantThatIsBroken) {
   with([](matrix& a) { a.split_row = {2, 2}; }, "segment_begin is 2 long instead of 3");
   with([](matrix& a) { a.segment_begin[0] = 1; }, "segment_begin does not start at 0");
   with([](matrix& a) { a.segment_begin[1] = 0; }, "row 2 has no segments");
-  with([](matrix& a) { a.segment_begin[1] = 72; }, "72 segments are more than the 71 virtual_rows");
+  with([](matrix& a) { a.segment_begin[1] = 72; }, "72 segments are more than the 71 virtual rows");
   with([](matrix& a) { a.segment_begin[1] = 3; }, "target is 71 long instead of 72");
   with(
       [](matrix& a) {
@@ -249,17 +241,17 @@ TEST(Hubs, ValidateNamesTheInvariantThatIsBroken) {
   with([](matrix& a) { a.target[5] = 70; }, "target[5] is 70, outside -2 to 69");
   with([](matrix& a) { a.target[5] = -3; }, "target[5] is -3, outside -2 to 69");
   with([](matrix& a) { a.target[5] = a.target[4]; }, "target[5] is ");
-  with([](matrix& a) { a.target[5] = 2; }, "target[5] is 2, which has its virtual_rows");
+  with([](matrix& a) { a.target[5] = 2; }, "target[5] is 2, which has its virtual rows");
   with([](matrix& a) { a.hub_length.pop_back(); }, "hub_length is 70 long instead of 71");
   with([](matrix& a) { a.rest_length.push_back(0); }, "rest_length is 72 long instead of 71");
-  with([](matrix& a) { a.hub_length[0] = 60; }, "virtual_row 0 has 60 + ");
+  with([](matrix& a) { a.hub_length[0] = 60; }, "virtual row 0 has 60 + ");
   with([](matrix& a) { --a.rest_length[0]; }, "segment 0 of row 2 has 99 entries instead of 100");
   with([](matrix& a) { a.slices.pop_back(); }, "slices is 2 long instead of 3");
   with([](matrix& a) { a.rest_length[40] = 9; }, "slice 1 has ");
   with([](matrix& a) { ++a.slices[1].hub_steps; }, "slice 1 has ");
   with([](matrix& a) { ++a.slices[1].hub_step; }, "slice 1 starts at steps ");
   with([](matrix& a) { ++a.slices[1].rest_step; }, "slice 1 starts at steps ");
-  with([](matrix& a) { a.slices[1].values = hubs_values{4}; }, "slice 1 holds values in no known way");
+  with([](matrix& a) { a.slices[1].values = hubs_values{4}; }, "slice 1 has an unknown kind of values");
   with([](matrix& a) { a.slices[2].values = hubs_values::one; }, "slice 2 has a value but no entries");
   with([](matrix& a) { ++a.slices[1].value; }, "slice 1 has its values at ");
   with([](matrix& a) { a.hub_number.pop_back(); }, "hub_number is ");

@@ -215,13 +215,13 @@ TEST(Packed, ValidateNamesTheInvariantThatIsBroken) {
   of_example([](matrix& a) { a.slices[1].first_row = a.rows = 70000; }, "slice 0 has 70000 rows");
   of_example([](matrix& a) { a.slices[0].first_column = -1; }, "first_column of slice 0 is -1");
   of_example([](matrix& a) { a.slices[0].columns = packed_columns{2}; },
-             "slice 0 holds columns or values in");
-  of_example([](matrix& a) { a.slices[0].values = packed_values{3}; }, "slice 0 holds columns or values in");
+             "slice 0 has an unknown kind of columns");
+  of_example([](matrix& a) { a.slices[0].values = packed_values{3}; }, "slice 0 has an unknown kind of columns");
   of_example([](matrix& a) { a.runs[0].rows = 0; }, "run 0 has 0 rows of 3 entries");
   of_example([](matrix& a) { a.runs[0].width = -1; }, "run 0 has 38 rows of -1 entries");
   of_example([](matrix& a) { a.runs[0].first_row = -1; }, "run 0 has 38 rows from -1 on, where 0 to 39");
   of_example([](matrix& a) { a.runs[0].rows = 40; }, "run 0 has 40 rows from 1 on");
-  of_example([](matrix& a) { a.runs[0].values = packed_values{9}; }, "run 0 holds values in no known way");
+  of_example([](matrix& a) { a.runs[0].values = packed_values{9}; }, "run 0 has an unknown kind of values");
   of_example([](matrix& a) { a.runs[0].diagonal = 1; }, "run 0 starts at diagonal[1] instead of [0]");
   of_example([](matrix& a) { a.runs[0].width = 4; },
              "run 0 takes 4 elements from diagonal[0] on, which is 3");

@@ -189,25 +189,17 @@ TEST(WarpPacked, RefusesPaddingPastTheBudget) {
     to_warp_packed(a);
     FAIL();
   } catch (const nz::unsupported& e) {
-    EXPECT_NE(std::string(e.what()).find("lanes would take"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("warp_packed would take"), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("past the padding budget of 4 times csr"), std::string::npos);
   }
   expect_identical(to_csr(to_warp_packed(a, no_limit)), a);
 }
 
-TEST(WarpPacked, AreTheSameInWhateverOrderTheyAreConverted) {
-  const auto backwards = [](offset count, const auto& body) {
-    for (offset i = count; i > 0; --i) body(i - 1);
-  };
-  // Several parts of 256 slices.
+TEST(WarpPacked, ShareThePatternsOfALargeStencilWithOddRows) {
   const csr<double> a = with_strangers(nz::generate::poisson_2d<double>(150, 150), {7, 9000, 20000}, {3, 40});
-  const auto b = to_warp_packed(a), c = to_warp_packed(a, {}, backwards);
-  EXPECT_EQ(b.pattern, c.pattern);
-  EXPECT_EQ(b.value, c.value);
-  EXPECT_EQ(b.single_value, c.single_value);
-  EXPECT_EQ(b.steps.size(), c.steps.size());
+  const auto b = to_warp_packed(a);
   EXPECT_LT(b.patterns.size(), 200U);
-  expect_identical(to_csr(c), a);
+  expect_identical(to_csr(b), a);
 }
 
 template <class V> class WarpPackedConversion : public testing::Test {};
@@ -232,7 +224,7 @@ TEST(WarpPacked, ValidateNamesTheInvariantThatIsBroken) {
   const auto break_it = [](auto a, const auto& how, const std::string& reason) {
     validate(a);
     how(a);
-    expect_refused(a, "lanes: " + reason);
+    expect_refused(a, "warp_packed: " + reason);
   };
   // Rows 0 to 39 in two slices and two patterns of two diagonals, with full values.
   const auto of_band = [&](const auto& how, const std::string& reason) {
@@ -248,7 +240,7 @@ TEST(WarpPacked, ValidateNamesTheInvariantThatIsBroken) {
   of_band([](matrix& a) { a.pattern[1] = 0; }, "slice 1 has entries in lane 31, which has no row");
   of_band([](matrix& a) { a.patterns[1].width = 3; }, "pattern 1 has offsets of 3 bytes");
   of_band([](matrix& a) { a.patterns[1].values = packed_values{3}; },
-          "pattern 1 holds values in no known way");
+          "pattern 1 has an unknown kind of values");
   of_band([](matrix& a) { a.patterns[1].step = 1; },
           "pattern 1 starts at step 1 and offset 0 instead of 2 and 0");
   of_band([](matrix& a) { a.patterns[1].offsets = 1; },

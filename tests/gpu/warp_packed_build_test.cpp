@@ -178,7 +178,7 @@ TEST(WarpPackedConversion, IsRefusedAsOnTheHost) {
   giant.resize(200'000, 5);
   EXPECT_NE(refusal([&] {
               converted<double, std::int32_t>(scattered<double>(giant, 9000), {});
-            }).find("lanes would leave a row of 8000 entries to a single lane, 5.0 being the mean"),
+            }).find("warp_packed would leave a row of 8000 entries to a single lane, while the mean is 5.0"),
             std::string::npos);
   expect_refused(scattered<double>(lonely, 9000), "places for 100 rows and 3000 entries");
   // Two rows on the same diagonals, whose values are not the same.

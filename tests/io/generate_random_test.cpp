@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nonzero/io/counter_hash_internal.hpp>
+#include <nonzero/io/generate_internal.hpp>
 #include <nonzero/io/generate.hpp>
 
 #include "tests/io/generate_checks.hpp"

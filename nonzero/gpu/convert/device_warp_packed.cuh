@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include <nonzero/core/threads.hpp>
 #include <nonzero/gpu/convert/warp_packed_build.cuh>
 #include <nonzero/gpu/device_formats.cuh>
 
@@ -43,10 +42,7 @@ template <class V, class Offset> struct device_warp_packed {
       }
   }
   device_warp_packed(csr_view<V> a, const prepare_options& options)
-      : device_warp_packed(
-            to_warp_packed(a, options.budget,
-                           [](offset count, const auto& body) { parallel_tasks(count, 0, body); }),
-            options) {}
+      : device_warp_packed(to_warp_packed(a, options.budget), options) {}
 
   /// Made on the device, but for slices that differ though their hashes, of which the bits of a mask count,
   /// do not: then the host makes it.

@@ -1,11 +1,11 @@
-// The walk that ELL, SELL and transposed JDS share: the k-th entries of eight neighbouring rows lie next to
-// each other, so that eight sums grow at once. Compiled once for each instruction set, in the source that
-// includes it after Highway; hence this guard instead of a pragma.
-#if defined(NONZERO_CPU_COLUMNS_INTERNAL) == defined(HWY_TARGET_TOGGLE)
-#  ifdef NONZERO_CPU_COLUMNS_INTERNAL
-#    undef NONZERO_CPU_COLUMNS_INTERNAL
+// What several kernels share for one instruction set: the width of registers, and the loop of ELL, SELL and
+// transposed JDS, where the k-th entries of eight neighbouring rows are adjacent, so that eight sums are
+// computed at once. Compiled once for each instruction set; hence this guard instead of a pragma.
+#if defined(NONZERO_CPU_SIMD_INTERNAL) == defined(HWY_TARGET_TOGGLE)
+#  ifdef NONZERO_CPU_SIMD_INTERNAL
+#    undef NONZERO_CPU_SIMD_INTERNAL
 #  else
-#    define NONZERO_CPU_COLUMNS_INTERNAL
+#    define NONZERO_CPU_SIMD_INTERNAL
 #  endif
 
 #  include <cstddef>
@@ -20,8 +20,17 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int block_rows = 8;
-/// The others would gather through memory, which is slower than eight loads.
+/// Of a vector register, for kernels that use the compiler's own vectors.
+#  if HWY_TARGET == HWY_AVX3
+constexpr int register_bytes = 64;
+#  elif HWY_TARGET == HWY_AVX2
+constexpr int register_bytes = 32;
+#  else
+constexpr int register_bytes = 16;
+#  endif
+
+constexpr int rows_at_once = 8;
+/// Other targets would gather through memory, which is slower than eight loads.
 constexpr bool has_gather = (HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_SVE)) != 0;
 
 /// The places of the first of eight rows: entry k is at begin + k * stride.
@@ -30,7 +39,7 @@ struct strided_places {
   HWY_INLINE offset operator()(offset k) const { return begin + k * stride; }
 };
 
-/// Numbers at p as lanes of To: widened where they are narrower.
+/// Numbers at p, converted to the lanes of D.
 template <class D, class T> HWY_INLINE hn::Vec<D> load_as(D to, const T* p) {
   if constexpr (sizeof(T) == sizeof(hn::TFromD<D>))
     return hn::LoadU(to, p);
@@ -38,13 +47,13 @@ template <class D, class T> HWY_INLINE hn::Vec<D> load_as(D to, const T* p) {
     return hn::PromoteTo(to, hn::LoadU(hn::Rebind<T, D>(), p));
 }
 
-/// Adds the first `columns` entries of each of eight rows, which have them all, to the row's sum.
+/// Adds the first `columns` entries of each of eight rows to the row's sum; no row is shorter.
 template <class A, class V, class Places>
 HWY_INLINE void add_columns(offset columns, Places at, const index* col, const A* val, const V* x, V* sums) {
   if constexpr (has_gather) {
-    const hn::CappedTag<V, block_rows> d;
+    const hn::CappedTag<V, rows_at_once> d;
     const hn::RebindToSigned<decltype(d)> di;
-    for (std::size_t r = 0; r < block_rows; r += hn::Lanes(d)) {
+    for (std::size_t r = 0; r < rows_at_once; r += hn::Lanes(d)) {
       auto sum = hn::LoadU(d, sums + r);
       for (offset k = 0; k < columns; ++k) {
         const offset p = at(k) + static_cast<offset>(r);
@@ -53,17 +62,17 @@ HWY_INLINE void add_columns(offset columns, Places at, const index* col, const A
       hn::StoreU(sum, d, sums + r);
     }
   } else {
-    V sum[block_rows];
-    for (int r = 0; r < block_rows; ++r) sum[r] = sums[r];
+    V sum[rows_at_once];
+    for (int r = 0; r < rows_at_once; ++r) sum[r] = sums[r];
     for (offset k = 0; k < columns; ++k) {
       const offset p = at(k);
-      for (int r = 0; r < block_rows; ++r) sum[r] += static_cast<V>(val[p + r]) * x[col[p + r]];
+      for (int r = 0; r < rows_at_once; ++r) sum[r] += static_cast<V>(val[p + r]) * x[col[p + r]];
     }
-    for (int r = 0; r < block_rows; ++r) sums[r] = sum[r];
+    for (int r = 0; r < rows_at_once; ++r) sums[r] = sum[r];
   }
 }
 
-/// The sum over the entries of one row from k on, which padding or the width ends.
+/// The sum over the entries of one row from k on, up to padding or the width.
 template <class A, class V, class Places>
 HWY_INLINE V sum_row(offset k, offset width, Places at, const index* col, const A* val, const V* x) {
   V sum = 0;

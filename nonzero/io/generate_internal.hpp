@@ -1,18 +1,39 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include <nonzero/core/hash.hpp>
 #include <nonzero/core/threads.hpp>
 #include <nonzero/formats/csr.hpp>
 
-// For the sources of io/generate alone.
+// For the generators.
 namespace nz::generate {
 
-/// Makes a matrix row by row, in parallel, straight into its arrays. `length_of(i)` is the number of entries
+// Random numbers by position instead of in sequence: number k of a stream is a hash of (stream, k), so any
+// thread can make any of them. Integers and exact scaling only, without rounding: the same bits from every
+// compiler, with or without fused multiply-add.
+
+/// floor(limit * bits / 2^64): uniform in [0, limit), to within 2^-33.
+constexpr index below(index limit, std::uint64_t bits) {
+  const auto n = static_cast<std::uint64_t>(limit);
+  return static_cast<index>(((bits >> 32) * n + (((bits & 0xffffffff) * n) >> 32)) >> 32);
+}
+
+/// Uniform in (-1, 1), symmetric about 0 and never 0: an odd multiple of 2^-52, or of 2^-23 in float.
+template <class V> constexpr V between_minus_one_and_one(std::uint64_t bits) {
+  constexpr int digits = std::is_same_v<V, float> ? 24 : 53;
+  constexpr auto half = std::int64_t{1} << (digits - 1);
+  const auto odd = static_cast<std::int64_t>((bits >> (64 - digits)) | 1);
+  return static_cast<V>(odd - half) * (V{1} / static_cast<V>(half));
+}
+
+/// Makes a matrix row by row, in parallel. `length_of(i)` is the number of entries
 /// of row i; `fill(i, first, col, val)` writes that many, the first of which is entry `first` of the matrix.
-/// Rows are cut into blocks: one pass finds where each block begins, a second fills them.
+/// Works on blocks of rows: one pass counts the entries of each block, a second fills them.
 template <class V, class Length, class Fill>
 csr<V> fill_rows(index rows, index cols, const Length& length_of, const Fill& fill) {
   constexpr offset block = 4096;
@@ -27,8 +48,7 @@ csr<V> fill_rows(index rows, index cols, const Length& length_of, const Fill& fi
   });
   for (offset b = 0; b < blocks; ++b) block_begin[b + 1] += block_begin[b];
 
-  // Entries are the largest part by far: a matrix too large for the memory fails here, before a page of it
-  // is touched.
+  // A matrix that is too large fails here, before a page of it is touched.
   constexpr offset most_entries = offset{1} << 48;
   if (block_begin[blocks] > most_entries)
     throw shape_error(std::to_string(block_begin[blocks]) + " entries are more than any memory holds");

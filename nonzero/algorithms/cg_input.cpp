@@ -8,13 +8,14 @@
 
 #include <nonzero/algorithms/cg_input_internal.hpp>
 #include <nonzero/core/threads.hpp>
+#include <nonzero/core/values.hpp>
 
 namespace nz {
 namespace {
 
 constexpr std::int64_t rows_per_task = 16 * 1024;
 
-/// The first of the places that several threads find.
+/// The first of the entries that several threads find.
 class first_place {
  public:
   void add(offset place) {
@@ -28,7 +29,7 @@ class first_place {
   std::optional<offset> found_;
 };
 
-/// The first entry (in the order of rows) of which is_bad(row, entry) says so.
+/// The first entry for which is_bad(row, entry).
 template <class V, class IsBad> std::optional<offset> find_entry(csr_view<V> a, const IsBad& is_bad) {
   first_place first;
   parallel_ranges(a.rows, rows_per_task, 0, [&](std::int64_t begin, std::int64_t end) {
@@ -44,7 +45,7 @@ template <class V> index row_of(csr_view<V> a, offset entry) {
                             a.row_begin.begin() - 1);
 }
 
-/// What A has at (row, column), where rows are sorted.
+/// The value of A at (row, column), where rows are sorted.
 template <class V> double value_at(csr_view<V> a, index row, index column) {
   const auto begin = a.col.begin() + a.row_begin[row], end = a.col.begin() + a.row_begin[row + 1];
   const auto at = std::lower_bound(begin, end, column);
@@ -76,8 +77,8 @@ template <class V> csr<V> sorted(csr_view<V> a) {
   return out;
 }
 
-/// Rounding may tell a(i, j) and a(j, i) apart, by some of their own size or by as much as is nothing beside
-/// the diagonal.
+/// a(i, j) and a(j, i) may differ by rounding: by a small fraction of their size, or by what is negligible
+/// compared with the diagonal.
 template <class V> void require_symmetric(csr_view<V> a, const std::vector<V>& diagonal) {
   constexpr double eps = std::numeric_limits<V>::epsilon();
   const double of_pair = std::sqrt(eps), of_diagonal = 64 * eps;
@@ -138,9 +139,10 @@ template <class V> void require_solvable(csr_view<V> a, std::span<const V> b) {
                     bad - diagonal.begin() + 1, *bad));
 }
 
-template void require_solvable(csr_view<float>, std::span<const float>);
-template void require_solvable(csr_view<double>, std::span<const double>);
-template std::vector<float> diagonal_of(csr_view<float>);
-template std::vector<double> diagonal_of(csr_view<double>);
+#define NONZERO_INSTANTIATE(V)                                     \
+  template void require_solvable(csr_view<V>, std::span<const V>); \
+  template std::vector<V> diagonal_of(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

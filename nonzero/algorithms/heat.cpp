@@ -1,16 +1,194 @@
+// y = A q,  q += c dt / dx^2 y,  until ||y|| < epsilon. The host reads the norm every few steps; where one of
+// these steps was the last, it goes back to the state before them and repeats them one by one.
+// Source: O. Meister, Solving the heat equation with CUDA, 2013.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include <nonzero/algorithms/fastest_peer_internal.hpp>
 #include <nonzero/algorithms/heat.hpp>
-#include <nonzero/algorithms/heat_steps_internal.hpp>
+#include <nonzero/algorithms/steps_until_internal.hpp>
 #include <nonzero/core/errors.hpp>
+#include <nonzero/core/values.hpp>
+#include <nonzero/plan/grid_steps.hpp>
+#include <nonzero/plan/plan.hpp>
+#include <nonzero/plan/vector_kernels.hpp>
 
 namespace nz {
 namespace {
+
+/// The temperatures of a grid, on a device, and a way to make steps of them.
+template <class V> class heat_steps {
+ public:
+  virtual ~heat_steps() = default;
+  heat_steps(const heat_steps&) = delete;
+  heat_steps& operator=(const heat_steps&) = delete;
+
+  /// At least one step.
+  virtual void advance(std::int64_t steps) = 0;
+  /// ||A q|| in the last step. Waits for it; nothing else is copied to the host.
+  virtual double norm() = 0;
+  /// go_back() restores the state that remember() has kept.
+  virtual void remember() = 0;
+  virtual void go_back() = 0;
+  virtual const vector<V>& q() const = 0;
+
+  std::string kernel;
+  int steps_per_pass = 1;
+  std::int64_t block = 1;  // steps between two reads of the norm
+
+ protected:
+  heat_steps() = default;
+};
+
+template <class T> T read(const vector<T>& from, std::size_t at) {
+  T out{};
+  from.where()->copy(&out, from.data() + at, sizeof(T), {});
+  from.where()->synchronize({});
+  return out;
+}
+
+/// Three vectors that steps use in turn. The remembered one is not written.
+template <class V> class turning_states {
+ public:
+  turning_states(const std::shared_ptr<device>& on, std::span<const V> initial)
+      : states_{vector<V>(on, initial), vector<V>(on, initial.size()), vector<V>(on, initial.size())} {}
+  const vector<V>& now() const { return states_[now_]; }
+  vector<V>& next() { return states_[next_place()]; }
+  void turn() { now_ = next_place(); }
+  void remember() { kept_ = now_; }
+  void go_back() { now_ = kept_; }
+
+ private:
+  int next_place() const { return now_ == kept_ ? (now_ + 1) % 3 : 3 - now_ - kept_; }
+  vector<V> states_[3];
+  int now_ = 0, kept_ = 0;
+};
+
+/// Without a stored matrix, several steps in a pass over memory.
+template <class V> class stencil_steps final : public heat_steps<V> {
+ public:
+  stencil_steps(const cell_grid& grid, std::span<const V> initial, double factor, int most_in_pass,
+                const std::shared_ptr<device>& on)
+      : steps_(make_grid_steps<V>(grid, static_cast<V>(factor), on)), states_(on, initial), norm_(on, 1) {
+    this->kernel = "stencil";
+    this->steps_per_pass =
+        steps_->steps_in_pass(most_in_pass > 0 ? most_in_pass : std::numeric_limits<int>::max());
+    constexpr int passes = 8;
+    this->block = std::int64_t{passes} * this->steps_per_pass;
+  }
+  void advance(std::int64_t steps) override {
+    while (steps > 0) {
+      const int now = steps_->steps_in_pass(std::min<std::int64_t>(steps, this->steps_per_pass));
+      steps -= now;
+      steps_->run(now, states_.now(), states_.next(), steps == 0 ? &norm_ : nullptr);
+      states_.turn();
+    }
+  }
+  double norm() override { return std::sqrt(read(norm_, 0)); }
+  void remember() override { states_.remember(); }
+  void go_back() override { states_.go_back(); }
+  const vector<V>& q() const override { return states_.now(); }
+
+ private:
+  std::unique_ptr<grid_steps<V>> steps_;
+  turning_states<V> states_;
+  vector<double> norm_;
+};
+
+/// With a kernel of the table: q' = q + factor A q and the norm in the pass that computes A q.
+template <class V> class fused_kernel_steps final : public heat_steps<V> {
+ public:
+  fused_kernel_steps(const cell_grid& grid, std::span<const V> initial, double factor,
+                     const std::string& name, const std::shared_ptr<device>& on)
+      : plan_(make_plan(heat_matrix<V>(grid), {.on = on, .kernel = name})),
+        factor_(static_cast<V>(factor)),
+        states_(on, initial),
+        sums_(on, 1) {
+    this->kernel = name;
+    this->block = steps_per_block(*on);
+  }
+  void advance(std::int64_t steps) override {
+    for (; steps > 0; --steps) {
+      fused_step<V> step{.alpha = factor_, .b = states_.now().data()};
+      if (steps == 1) step.measure[0] = {measured::squared_distance, states_.now().data()};
+      plan_.apply(states_.now(), step, states_.next(), sums_);
+      states_.turn();
+    }
+  }
+  /// The sum is that of the change of q, factor A q.
+  double norm() override { return std::sqrt(read(sums_, 0)) / static_cast<double>(factor_); }
+  void remember() override { states_.remember(); }
+  void go_back() override { states_.go_back(); }
+  const vector<V>& q() const override { return states_.now(); }
+
+ private:
+  plan<V> plan_;
+  V factor_;
+  turning_states<V> states_;
+  vector<double> sums_;
+};
+
+/// As in the lecture: one call for each operation.
+template <class V> class blas_steps final : public heat_steps<V> {
+ public:
+  blas_steps(named_product<V> a, std::span<const V> initial, double factor, const std::shared_ptr<device>& on)
+      : a_(std::move(a)),
+        blas_(make_blas<V>(on, initial.size())),
+        factor_(static_cast<V>(factor)),
+        q_(on, initial),
+        kept_(on, initial.size()),
+        y_(on, initial.size()),
+        norm_(on, 1) {
+    this->kernel = a_.kernel;
+    this->block = steps_per_block(*on);
+  }
+  void advance(std::int64_t steps) override {
+    for (; steps > 0; --steps) {
+      a_.prepared->multiply(V{1}, q_, V{0}, y_);  // y = A q
+      blas_->norm2(y_, norm_, 0);                 // ||y||
+      blas_->axpy(factor_, y_, q_);               // q += factor y
+    }
+  }
+  double norm() override { return static_cast<double>(read(norm_, 0)); }
+  void remember() override {
+    if (this->block > 1) q_.where()->copy(kept_.data(), q_.data(), q_.bytes(), {});
+  }
+  void go_back() override { q_.where()->copy(q_.data(), kept_.data(), q_.bytes(), {}); }
+  const vector<V>& q() const override { return q_; }
+
+ private:
+  named_product<V> a_;
+  std::unique_ptr<vector_kernels<V>> blas_;
+  V factor_;
+  vector<V> q_, kept_, y_, norm_;
+};
+
+template <class V> named_product<V> in_ell(const cell_grid& grid, const std::shared_ptr<device>& on) {
+  const char* const name = on->kind() == device_kind::cpu ? "ell_blocks" : "ell";
+  const padding_budget any{std::numeric_limits<double>::infinity()};
+  return {name, find_kernel(name, on->kind()).prepare(heat_matrix<V>(grid), {.budget = any, .on = on})};
+}
+
+/// By the method, the kernel and the steps per pass that the options name. factor: c dt / dx^2.
+template <class V>
+std::unique_ptr<heat_steps<V>> make_heat_steps(const cell_grid& grid, std::span<const V> initial,
+                                               double factor, const heat_options& options,
+                                               const std::shared_ptr<device>& on) {
+  if (options.method == heat_method::ell_blas)
+    return std::make_unique<blas_steps<V>>(in_ell<V>(grid, on), initial, factor, on);
+  if (options.method == heat_method::cusparse)
+    return std::make_unique<blas_steps<V>>(
+        prepare_fastest_peer(place_csr(heat_matrix<V>(grid), on), options.kernel), initial, factor, on);
+  if (!options.kernel.empty())
+    return std::make_unique<fused_kernel_steps<V>>(grid, initial, factor, options.kernel, on);
+  return std::make_unique<stencil_steps<V>>(grid, initial, factor, options.steps_per_pass, on);
+}
 
 void require_each_alone(const heat_options& options) {
   const bool has_kernel = !options.kernel.empty();
@@ -31,13 +209,13 @@ void require_each_alone(const heat_options& options) {
         fmt::format("the method 'cusparse' takes kernels of cuSPARSE, not '{}'", options.kernel));
 }
 
-/// Up to rounding in whoever computed it, the largest stable one is allowed.
+/// The largest stable time step is allowed, with the rounding of the caller who computed it.
 double time_step_of(const cell_grid& grid, const heat_options& options) {
   const double largest = largest_time_step(grid, options.conductivity);
   if (!(largest > 0) || !std::isfinite(largest))
-    throw unsupported(fmt::format(
-        "with a conductivity of {:g} the largest stable time step is {:g}: no number to go on with",
-        options.conductivity, largest));
+    throw unsupported(
+        fmt::format("with a conductivity of {:g} the largest stable time step is {:g}, which cannot be used",
+                    options.conductivity, largest));
   if (options.time_step == 0) return largest;
   if (!(options.time_step > 0))
     throw unsupported(fmt::format("the time step must be positive, not {:g}", options.time_step));
@@ -48,8 +226,7 @@ double time_step_of(const cell_grid& grid, const heat_options& options) {
   return std::min(options.time_step, largest);
 }
 
-/// Temperatures never grow beyond what they were, and so neither the squares of A q nor their sum leave the
-/// range of numbers.
+/// Temperatures never grow, so the squares of A q and their sum stay finite.
 template <class V> constexpr V largest_temperature = sizeof(V) == sizeof(float) ? V(1e36) : V(1e140);
 
 template <class V> void require_initial(const cell_grid& grid, std::span<const V> initial) {
@@ -65,8 +242,8 @@ template <class V> void require_initial(const cell_grid& grid, std::span<const V
                                     initial.size(), initial[i], largest_temperature<V>));
 }
 
-/// By how much, at the least, ||A q|| shrinks in a step: as -log of the factor. A wave of wave number k
-/// decays by |1 - factor * 4 sin^2(k h / 2)| for each direction; the smoothest and the roughest are slowest.
+/// The least decay of ||A q|| in a step, as -log of its factor. A wave of wave number k decays by
+/// |1 - factor * 4 sin^2(k h / 2)| for each direction; the smoothest and the roughest are slowest.
 double slowest_decay(const cell_grid& grid, double factor) {
   const bool mirrors = grid.edge == grid_edge::mirror;
   const double cells = mirrors ? grid.side : grid.side + 1.0;
@@ -76,7 +253,7 @@ double slowest_decay(const cell_grid& grid, double factor) {
   return -std::log1p(-std::min({smoothest, roughest, 0.999}));
 }
 
-/// Whether there were so many more steps than even the slowest wave needs that rounding must be the reason.
+/// Whether there were so many more steps than the slowest wave needs that only rounding can be the reason.
 class patience {
  public:
   patience(const cell_grid& grid, double factor, double epsilon)
@@ -93,7 +270,7 @@ class patience {
   double most_steps_ = 0;  // not yet known
 };
 
-/// Calls `look` when it asked for, and at the end if it has not just looked.
+/// Calls `look` at the steps it has asked for, and at the end.
 template <class V> class looks {
  public:
   looks(const heat_look<V>& look, const heat_steps<V>& state) : look_(look), state_(state) { look_at(0); }
@@ -110,7 +287,7 @@ template <class V> class looks {
   std::int64_t last_ = -1, next_ = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Goes on by a block; by fewer steps where one of them was the last. Returns how many.
+/// Makes a block of steps, or fewer where one of them is the last. Returns how many.
 template <class V>
 std::int64_t run_block(heat_steps<V>& state, std::int64_t steps, double epsilon, heat_result<V>& out) {
   const auto start = std::chrono::steady_clock::now();
@@ -172,9 +349,10 @@ heat_result<V> solve_heat(const cell_grid& grid, std::span<const V> initial, con
   return out;
 }
 
-template heat_result<float> solve_heat(const cell_grid&, std::span<const float>, const heat_options&,
-                                       const heat_look<float>&);
-template heat_result<double> solve_heat(const cell_grid&, std::span<const double>, const heat_options&,
-                                        const heat_look<double>&);
+#define NONZERO_INSTANTIATE(V)                                                                  \
+  template heat_result<V> solve_heat(const cell_grid&, std::span<const V>, const heat_options&, \
+                                     const heat_look<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

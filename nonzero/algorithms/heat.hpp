@@ -18,28 +18,28 @@ namespace nz {
 
 /// How a step is made.
 enum class heat_method : std::uint8_t {
-  fused,  // without a stored matrix, several steps in a pass over memory; or by a named kernel, each in one
-  ell_blas,  // A in ELL, then a norm and an axpy: cuBLAS's on a card, elsewhere ours
-  cusparse,  // to compare with, on a card: the fastest product of cuSPARSE, then cuBLAS's norm and axpy
+  fused,  // without a stored matrix, several steps in a pass over memory; or a named kernel, a pass per step
+  ell_blas,  // A in ELL, then a norm and an axpy: cuBLAS's on a GPU, elsewhere ours
+  cusparse,  // for comparison, on a GPU: the fastest product of cuSPARSE, then cuBLAS's norm and axpy
 };
 
 struct heat_options {
   double conductivity = 1;
   double time_step = 0;   // 0: the largest that is stable
-  double epsilon = 1e-4;  // stop when ||A q|| is less; 0: never for that
+  double epsilon = 1e-4;  // stop when ||A q|| is less; 0: only after max_steps
   std::int64_t max_steps = std::numeric_limits<std::int64_t>::max();
   heat_method method = heat_method::fused;
   std::shared_ptr<device> on = nullptr;  // none: the CPU
   /// For `fused`: this kernel of the table, and one pass over its matrix per step; for `cusparse`: this one
   /// of cuSPARSE's.
   std::string kernel = {};
-  int steps_per_pass = 0;  // the most, for `fused`; 0: as many as suit. No bit of the result depends on it
-  /// Told from time to time how many steps there were, and ||A q|| in the last.
+  int steps_per_pass = 0;  // at most, for `fused`; 0: as many as suit. The result's bits do not depend on it
+  /// Called now and then with the number of steps so far, and ||A q|| in the last.
   std::function<void(std::int64_t steps, double norm)> progress = nullptr;
 };
 
-/// Throws `unsupported` for options out of their range or that contradict each other, and for a time step
-/// that is not stable, with the bound.
+/// Throws `unsupported` for options that are out of range or contradict each other, and for a time step that
+/// is not stable, with the bound.
 void require_heat_options(const cell_grid& grid, const heat_options& options);
 
 /// Called with the temperatures before the first step, after as many steps as the call before has returned,
@@ -52,18 +52,17 @@ template <class V> struct heat_result {
   double norm =
       std::numeric_limits<double>::quiet_NaN();  // ||A q|| in the last step; NaN where there was none
   bool is_converged = false;
-  /// Rounding has kept ||A q|| from falling below epsilon for longer than the slowest wave takes.
+  /// Rounding keeps ||A q|| above epsilon: there were more steps than the slowest wave needs.
   bool is_stuck = false;
   double spacing = 0, time_step = 0;
   std::string kernel;  // "stencil" where no matrix is stored
   int steps_per_pass = 1;
-  double step_seconds = 0;  // of a step, those of the first block left out where there are more
+  double step_seconds = 0;  // of a step; without the first block of steps, if there are more
 };
 
-/// From one cell to the next: 1 / (side + 1) where what is outside is 0 at the ends of (0, 1), 1 / side where
-/// cells fill it and the outside mirrors them.
+/// From one cell to the next: 1 / (side + 1) where the outside is 0, 1 / side where it mirrors the cells.
 double heat_spacing(const cell_grid& grid);
-/// Larger time steps let waves grow from step to step: dx^2 / (2 d c).
+/// dx^2 / (2 d c). With larger time steps waves grow from step to step.
 double largest_time_step(const cell_grid& grid, double conductivity);
 
 /// The grid's matrix: 1 for each neighbour, and on the diagonal -2 d, or minus the number of neighbours where
@@ -78,8 +77,8 @@ enum class heat_start : std::uint8_t {
 template <class V> std::vector<V> heat_initial(const cell_grid& grid, heat_start start);
 
 /// y = A q,  q += c dt / dx^2 y,  until ||y|| < epsilon or there were max_steps. The result has the same bits
-/// for any number of threads and of steps per pass, from kernels that are repeatable. Between steps nothing
-/// leaves the device; the host looks at the norm every so many, and where it was too late, goes back.
+/// for any number of threads and of steps per pass, from kernels that are repeatable. Everything stays on the
+/// device; the host reads the norm every few steps.
 /// Throws `shape_error` unless `initial` fits and is within 1e140 (in float 1e36), and what
 /// require_heat_options throws.
 template <class V>

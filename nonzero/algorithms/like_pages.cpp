@@ -2,9 +2,10 @@
 #include <bit>
 #include <numeric>
 
-#include <nonzero/algorithms/like_pages_internal.hpp>
+#include <nonzero/algorithms/link_matrix_internal.hpp>
 #include <nonzero/core/hash.hpp>
 #include <nonzero/core/threads.hpp>
+#include <nonzero/core/values.hpp>
 
 namespace nz {
 namespace {
@@ -15,7 +16,7 @@ template <class V> std::span<const index> columns_of(csr_view<V> a, index i) {
   return {a.col.data() + a.row_begin[i], static_cast<std::size_t>(a.row_length(i))};
 }
 
-/// Tells rows apart, whatever the order of their columns.
+/// A hash of a row that does not depend on the order of its columns.
 std::uint64_t hash_of(std::span<const index> columns, double per_link) {
   std::uint64_t sum = 0;
   for (const index j : columns) sum += hash(0, static_cast<std::uint64_t>(j));
@@ -135,11 +136,11 @@ template <class V> void merge_like_pages(link_matrix<V>& graph) {
   } while ((before - graph.to.nnz()) * go_on_for > before);
 }
 
-template page_groups group_like_pages(csr_view<float>, std::span<const float>);
-template page_groups group_like_pages(csr_view<double>, std::span<const double>);
-template bool has_many_like_pages(const link_matrix<float>&);
-template bool has_many_like_pages(const link_matrix<double>&);
-template void merge_like_pages(link_matrix<float>&);
-template void merge_like_pages(link_matrix<double>&);
+#define NONZERO_INSTANTIATE(V)                                            \
+  template page_groups group_like_pages(csr_view<V>, std::span<const V>); \
+  template bool has_many_like_pages(const link_matrix<V>&);               \
+  template void merge_like_pages(link_matrix<V>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

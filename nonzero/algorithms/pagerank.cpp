@@ -1,5 +1,7 @@
-// Pulls: each page adds up what the pages that link to it give, rank / outdegree, which the pass before has
-// left as `shares`. So an iteration is one pass over the matrix, and the pattern is all that is read of it.
+//   rank' = damping * A (rank / outdegree) + (1 - damping + damping * rank of sinks) * jumps
+//
+// A is the transposed graph: each page adds up what the pages that link to it give. The step before leaves
+// rank / outdegree as `given`, so that an iteration is one pass over the matrix.
 // Source: Page, Brin, Motwani, Winograd 1999; O. Meister, CUDA kernels for SpMV, 2013.
 #include <algorithm>
 #include <array>
@@ -13,6 +15,7 @@
 #include <nonzero/algorithms/link_matrix_internal.hpp>
 #include <nonzero/algorithms/pagerank.hpp>
 #include <nonzero/algorithms/steps_until_internal.hpp>
+#include <nonzero/core/values.hpp>
 
 namespace nz {
 namespace {
@@ -26,10 +29,10 @@ void require_sense(const pagerank_options& options) {
   if (options.is_merged.value_or(false) && (options.is_weighted || !options.personalization.empty()))
     throw unsupported("pages that weights of links or a personalization may tell apart cannot be merged");
   if (options.is_merged.value_or(false) && options.method == pagerank_method::cusparse)
-    throw unsupported("the method cusparse takes the graph as it comes: no pages are merged");
+    throw unsupported("the method cusparse takes the graph as it is given: no pages are merged");
 }
 
-/// What is compared with takes the graph as it comes.
+/// cuSPARSE, for comparison, takes the graph as it is given.
 template <class V> link_matrix_options links_for(csr_view<V> links, const pagerank_options& options) {
   const bool is_ours = options.method != pagerank_method::cusparse;
   const bool is_renumbered = options.is_renumbered.value_or(is_ours && is_better_renumbered(links));
@@ -40,7 +43,7 @@ template <class V> link_matrix_options links_for(csr_view<V> links, const pagera
           .is_merged = may_merge ? options.is_merged : false};
 }
 
-/// How many iterations it takes at the most for the change, 2 at first, to fall to the tolerance.
+/// The most iterations until the change, 2 at first, falls to the tolerance.
 std::int64_t expected_iterations(const pagerank_options& options) {
   const double needed = options.damping == 0 ? 2
                         : options.tolerance == 0 || options.damping == 1
@@ -51,7 +54,7 @@ std::int64_t expected_iterations(const pagerank_options& options) {
   return static_cast<std::int64_t>(std::clamp(std::isnan(needed) ? most : needed, 1.0, most));
 }
 
-/// Where jumps lead: parts of 1. Empty: to all pages alike.
+/// Where jumps lead: weights that add up to 1. Empty: to all pages alike.
 template <class V> std::vector<V> jumps_of(std::span<const double> weights, index pages) {
   if (weights.empty()) return {};
   if (weights.size() != static_cast<std::size_t>(pages))
@@ -73,7 +76,7 @@ template <class V> std::vector<V> jumps_of(std::span<const double> weights, inde
   return out;
 }
 
-/// The matrix, with all that it needs to live.
+/// The matrix, and the plan that owns it.
 template <class V> using ready_links = std::shared_ptr<const prepared_matrix<V>>;
 
 template <class V>
@@ -81,26 +84,25 @@ ready_links<V> prepare_by_plan(csr<V>&& links, const pagerank_options& options, 
   plan_options planning = options.plan;
   planning.expected_multiplies = expected_iterations(options);
   planning.are_steps = true;
-  // A plan that renumbers rows makes a step in two passes.
-  planning.may_reorder = false;
+  planning.may_reorder = false;  // a reordered plan makes a step in two passes
   const auto made = std::make_shared<const plan<V>>(make_plan(std::move(links), planning));
   report = made->report();
   return {made, &made->prepared()};
 }
 
-/// By that kernel of cuSPARSE's which multiplies fastest.
+/// By the fastest kernel of cuSPARSE.
 template <class V>
 ready_links<V> prepare_by_cusparse(csr_view<V> links, const plan_options& options, plan_report& report) {
   const auto on = options.on ? options.on : cpu_device();
   if (on->kind() != device_kind::cuda)
-    throw unsupported("there is no kernel of cuSPARSE's here: it needs the device cuda");
-  named_product<V> fastest = prepare_fastest_peer(links, on, options.kernel);
+    throw unsupported("there is no cuSPARSE here: it needs the device cuda");
+  named_product<V> fastest = prepare_fastest_peer(place_csr(links, on), options.kernel);
   report.kernel = fastest.kernel;
   report.kind = on->kind();
   return std::move(fastest.prepared);
 }
 
-/// The ranks in turn, and what steps need beside them, on the device.
+/// The ranks and all that steps need, on the device.
 template <class V> class rank_loop {
  public:
   rank_loop(const prepared_matrix<V>& links, const link_matrix<V>& graph, const pagerank_options& options)
@@ -115,13 +117,13 @@ template <class V> class rank_loop {
     std::vector<V> jumps = jumps_of<V>(options.personalization, pages_);
     if (!jumps.empty()) jumps = graph.template renumbered<V>(jumps);
     const std::vector<V> start(graph.per_link.size(), static_cast<V>(1 / static_cast<double>(pages_)));
-    std::vector<V> shares(start.size());
-    std::transform(start.begin(), start.end(), graph.per_link.begin(), shares.begin(), std::multiplies<>());
+    std::vector<V> given(start.size());
+    std::transform(start.begin(), start.end(), graph.per_link.begin(), given.begin(), std::multiplies<>());
     rank_[0] = vector<V>(on, start);
-    shares_[0] = vector<V>(on, shares);
+    given_[0] = vector<V>(on, given);
     for (int s = 1; s < loop_.states(); ++s) {
       rank_[static_cast<std::size_t>(s)] = vector<V>(on, start.size());
-      shares_[static_cast<std::size_t>(s)] = vector<V>(on, start.size());
+      given_[static_cast<std::size_t>(s)] = vector<V>(on, start.size());
     }
     per_link_ = vector<V>(on, graph.per_link);
     if (!graph.count.empty()) count_ = vector<V>(on, std::vector<V>(graph.count.begin(), graph.count.end()));
@@ -139,7 +141,7 @@ template <class V> class rank_loop {
   std::vector<V> rank(int state) const { return rank_[static_cast<std::size_t>(state)].to_host(); }
 
  private:
-  /// rank' = damping * A shares + (1 - damping + damping * rank of sinks) * jumps
+  /// rank' = damping * A given + (1 - damping + damping * rank of sinks) * jumps;  given' = rank' / outdegree
   void step(const step_place& place) {
     const auto from = static_cast<std::size_t>(place.from), to = static_cast<std::size_t>(place.to);
     const double each = jumps_.size() > 0 ? 1 : 1 / static_cast<double>(pages_);
@@ -147,7 +149,7 @@ template <class V> class rank_loop {
                        .c = jumps_.data(),
                        .shift = static_cast<V>((1 - damping_) * each),
                        .scale = per_link_.data(),
-                       .scaled = shares_[to].data(),
+                       .scaled = given_[to].data(),
                        .count = count_.data(),
                        .measure = {{measured::distance, rank_[from].data()}}};
     if (is_spreading_) {
@@ -155,15 +157,15 @@ template <class V> class rank_loop {
       next.shift_from = sums_.data() + place.before + 1;
       next.measure[1] = {measured::where_zero, per_link_.data()};
     }
-    links_.apply(shares_[from], next, rank_[to], sums_, loop_.in, place.at);
+    links_.apply(given_[from], next, rank_[to], sums_, loop_.in, place.at);
   }
 
   const prepared_matrix<V>& links_;
   index pages_;
-  double damping_;  // as V has it, so that what follows links and what does not add up to 1
+  double damping_;  // rounded to V, so that it and 1 - damping_ add up to 1
   bool is_spreading_;
   step_loop loop_;
-  std::array<vector<V>, 3> rank_, shares_;
+  std::array<vector<V>, 3> rank_, given_;
   vector<V> per_link_, count_, jumps_;
   vector<double> sums_;
 };
@@ -211,9 +213,25 @@ template <class V> pagerank_result<V> pagerank(csr_view<V> links, const pagerank
   return out;
 }
 
-template pagerank_result<float> pagerank(csr_view<float>, const pagerank_options&);
-template pagerank_result<double> pagerank(csr_view<double>, const pagerank_options&);
-template std::optional<index> find_sink(csr_view<float>, bool);
-template std::optional<index> find_sink(csr_view<double>, bool);
+template <class V>
+pagerank_result<V> pagerank(csr_view<V, std::int32_t> links, const pagerank_options& options) {
+  return pagerank(widened_csr<V>(links).view, options);
+}
+template <class V>
+pagerank_result<V> pagerank(const std::shared_ptr<const device_csr<V>>& links,
+                            const pagerank_options& options) {
+  pagerank_options there = options;
+  if (!there.plan.on) there.plan.on = links->where();
+  return pagerank<V>(to_host(*links), there);
+}
+
+#define NONZERO_INSTANTIATE(V)                                                              \
+  template pagerank_result<V> pagerank(csr_view<V>, const pagerank_options&);               \
+  template pagerank_result<V> pagerank(csr_view<V, std::int32_t>, const pagerank_options&); \
+  template pagerank_result<V> pagerank(const std::shared_ptr<const device_csr<V>>&,         \
+                                       const pagerank_options&);                            \
+  template std::optional<index> find_sink(csr_view<V>, bool);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

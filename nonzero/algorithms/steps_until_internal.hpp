@@ -11,42 +11,42 @@
 
 namespace nz {
 
-/// Where a step of a loop finds what the one before has left, and where it leaves its own.
+/// Where a step of a loop reads the state and sums of the step before, and where it writes its own.
 struct step_place {
   std::int64_t number;     // of the step, from 0
   int from, to;            // of the states: which it reads and which it writes
   std::size_t before, at;  // in the vector of sums: those of the step before, and its own
 };
 
-/// How a loop of steps looks at its sums.
+/// A loop of steps with sums.
 struct step_loop {
   std::int64_t most_steps = 0;
   int sums = 2;   // of a step
-  int block = 1;  // so many steps run before the host looks at their sums
+  int block = 1;  // steps between two reads of their sums by the host
   stream in = {};
 
-  /// How many states the steps take turns in. A block's steps write the two in which it did not begin, so
-  /// that it can be run again.
+  /// How many states the steps use in turn. The state in which a block began is not written, so that the
+  /// block can be repeated.
   int states() const { return block > 1 ? 3 : 2; }
   /// How long the vector of sums is: a block's beside those of the block before.
   std::size_t sums_size() const {
     return std::size_t{2} * static_cast<std::size_t>(block) * static_cast<std::size_t>(sums);
   }
-  /// Where the first step looks for the sums of the one before: what is there, the caller has put there.
+  /// Where the first step reads the sums of the one before: the caller writes them.
   std::size_t before_first() const { return sums_size() - static_cast<std::size_t>(sums); }
 };
 
-/// Steps between two looks: few where each costs a wait for the device.
+/// Steps between two reads by the host; many where each read waits for the device.
 inline int steps_per_block(const device& on) { return on.kind() == device_kind::cpu ? 1 : 16; }
 
 struct steps_result {
   std::int64_t steps = 0;
-  int state = 0;            // where the last step has left its own
+  int state = 0;            // which one the last step has written
   bool is_done = false;     // whether a step was the last, before there were most_steps
-  double step_seconds = 0;  // of a step, those of the first block left out where there are more
+  double step_seconds = 0;  // of a step; without the first block, if there are more
 };
 
-/// Notes when steps were done; the first block also loads the kernels' code.
+/// Times steps, without the first block, which also loads the kernels' code.
 class step_clock {
  public:
   void add(std::int64_t steps) {
@@ -57,7 +57,7 @@ class step_clock {
     steps_ += steps;
     last_ = now;
   }
-  /// What was done since the last steps is not theirs.
+  /// Does not count the time since the last steps.
   void leave_out() { last_ = std::chrono::steady_clock::now(); }
   double step_seconds() const { return steps_ == 0 ? 0 : seconds_ / static_cast<double>(steps_); }
 
@@ -67,10 +67,10 @@ class step_clock {
   double seconds_ = 0;
 };
 
-/// Runs steps, from state 0 on, up to the first of which is_last(number, its sums) says so: it is asked about
-/// each step once, in order. run(step_place) puts one step into the stream. The host sees sums a block at a
-/// time, in one copy; where the last step was inside of a block, the block is run again up to it, so that the
-/// result has the same bits for any size of blocks (from kernels that are repeatable).
+/// Runs steps, from state 0 on, up to the first for which is_last(number, its sums); it is called once for
+/// each step, in order. run(step_place) puts one step into the stream. The host reads the sums of a block in
+/// one copy. Where the last step is inside a block, the block is repeated up to it, so that the result has
+/// the same bits for any size of blocks (from kernels that are repeatable).
 template <class Run, class IsLast>
 steps_result steps_until(const step_loop& loop, const vector<double>& sums, const Run& run,
                          const IsLast& is_last) {
@@ -106,7 +106,7 @@ steps_result steps_until(const step_loop& loop, const vector<double>& sums, cons
                                                   static_cast<std::size_t>(kept) * width, width));
       ++kept;
     }
-    // The state before the block's last step is still there, those before it are not.
+    // The state before the block's last step still exists, those before it do not.
     if (kept + 1 < count) run_block(kept);
     out.state = place(kept - 1).to;
     out.steps += kept;

@@ -8,8 +8,11 @@
   M(float)                        \
   M(double)
 
-/// M(A, V) for each pair: matrix values are held in A; x, y and the sums are in V.
+/// M(A, V) for each pair of two types: matrix values are held in A; x, y and the sums are in V.
+#define NONZERO_FOR_EACH_MIXED(M) M(float, double)
+
+/// M(A, V) for each pair, equal ones included.
 #define NONZERO_FOR_EACH_STORAGE(M) \
   M(float, float)                   \
   M(double, double)                 \
-  M(float, double)
+  NONZERO_FOR_EACH_MIXED(M)

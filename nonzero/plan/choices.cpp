@@ -126,22 +126,23 @@ std::uint64_t machine_hash(const device& on) {
   return out.value();
 }
 
-std::string choice_key(std::span<const std::uint64_t> fingerprint, std::size_t value_bytes,
-                       std::uint64_t machine, const plan_options& options, const plan_report& report) {
-  hash matrix, terms;
-  matrix.add(value_bytes);
+std::string choice_key(std::span<const std::uint64_t> fingerprint, std::uint64_t machine,
+                       const plan_options& options, const plan_report& report) {
+  hash matrix, asked;
+  matrix.add(std::uint64_t{report.value_bytes});
   matrix.add(static_cast<std::uint64_t>(report.rows));
   matrix.add(static_cast<std::uint64_t>(report.cols));
   matrix.add(static_cast<std::uint64_t>(report.entries));
   for (const std::uint64_t word : fingerprint) matrix.add(word);
-  // A choice for 200 multiplies does for 300, and one for 1.15 times CSR's memory for 1.2.
-  terms.add(
+  if (report.vector_bytes != report.value_bytes) asked.add(std::uint64_t{report.vector_bytes});
+  // A choice for 200 multiplies is good for 300, and one for 1.15 times CSR's memory for 1.2.
+  asked.add(
       static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(options.expected_multiplies))));
   const double times_csr = report.memory_budget / static_cast<double>(report.csr_bytes);
-  terms.add(static_cast<std::uint64_t>(std::clamp(times_csr, 0.0, 100.0) * 10));
-  terms.add(std::uint64_t{options.are_steps} << 2 | std::uint64_t{options.deterministic} << 1 |
+  asked.add(static_cast<std::uint64_t>(std::clamp(times_csr, 0.0, 100.0) * 10));
+  asked.add(std::uint64_t{options.are_steps} << 2 | std::uint64_t{options.deterministic} << 1 |
             std::uint64_t{options.may_reorder});
-  return fmt::format("{:016x}-{:016x}-{:016x}", matrix.value(), machine, terms.value());
+  return fmt::format("{:016x}-{:016x}-{:016x}", matrix.value(), machine, asked.value());
 }
 
 std::optional<remembered_choice> recall_choice(const std::string& file, const std::string& key) {

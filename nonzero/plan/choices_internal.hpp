@@ -8,8 +8,8 @@
 #include <nonzero/plan/plan.hpp>
 
 // The file of choices that plans made before: JSON, one entry for each matrix, machine and set of options.
-// Matrices are told apart by a hash of their shape and of a sample of their entries: where two are taken for
-// the same, the second is multiplied by a kernel that may not suit it, and rightly all the same.
+// Matrices are told apart by a hash of their shape and of a sample of their entries. Where two have the same
+// hash, the second gets a kernel that may be slow for it; its products are right.
 namespace nz {
 
 struct remembered_choice {
@@ -18,9 +18,9 @@ struct remembered_choice {
 };
 
 /// What the choice depends on, as a key in the file: the matrix, of which formats/fingerprint.hpp has a
-/// sample, the machine, and the terms.
-std::string choice_key(std::span<const std::uint64_t> fingerprint, std::size_t value_bytes,
-                       std::uint64_t machine, const plan_options& options, const plan_report& report);
+/// sample, the machine, and the options.
+std::string choice_key(std::span<const std::uint64_t> fingerprint, std::uint64_t machine,
+                       const plan_options& options, const plan_report& report);
 std::uint64_t machine_hash(std::string_view simd);  // this CPU
 std::uint64_t machine_hash(const device& on);
 
@@ -28,9 +28,9 @@ std::uint64_t machine_hash(const device& on);
 /// something else.
 std::optional<remembered_choice> recall_choice(const std::string& file, const std::string& key);
 
-/// Adds the choice, or replaces the one of that key. The file is replaced at once or left as it was: throws
-/// `parse_error` where it holds something else, `error` where it cannot be written. Of two programs that add
-/// at the same time, one may lose its choice, which it finds again.
+/// Adds the choice, or replaces the one of that key. The file is written atomically: throws `parse_error`
+/// where it holds something else, `error` where it cannot be written. Of two programs that add at the same
+/// time, one may lose its choice, and measures again.
 void remember_choice(const std::string& file, const std::string& key, const plan_report& report);
 
 /// "CPU, 2 threads, NEON".

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <nonzero/core/threads.hpp>
+#include <nonzero/core/values.hpp>
 #include <nonzero/cpu/chunked_matrix.hpp>
 #include <nonzero/cpu/share.hpp>
 #include <nonzero/plan/cpu_survey_internal.hpp>
@@ -18,8 +19,8 @@ struct row_range {
   index begin, end;
 };
 
-/// Where a window of about so many entries lies that begins at or just before `row`, at multiples of a power
-/// of two of rows: as large a one as does not make the window much longer.
+/// A window of about `entries` that begins at or just before `row`. Both ends are multiples of a power of two
+/// of rows, as large as possible without making the window much longer.
 template <class V> row_range place_window(csr_view<V> a, index row, offset entries) {
   constexpr index most_alignment = 1024, most_rows = 16 * most_alignment;
   for (index alignment = most_alignment;; alignment /= 2) {
@@ -33,7 +34,7 @@ template <class V> row_range place_window(csr_view<V> a, index row, offset entri
   }
 }
 
-/// At even distances among the entries, not among the rows, as entries are what takes time.
+/// At even distances among the entries, not among the rows, because time depends on entries.
 template <class V> std::vector<row_range> place_windows(csr_view<V> a, offset entries) {
   constexpr offset least_window = 12 * 1024, most_windows = 8;
   const offset windows = std::clamp<offset>(entries / least_window, 1, most_windows);
@@ -48,23 +49,23 @@ template <class V> std::vector<row_range> place_windows(csr_view<V> a, offset en
     if (window.begin < window.end) out.push_back(window);
     free_from = std::max(free_from, window.end);
   }
-  // Columns that are a multiple of a power of two apart would fall on the same few places of a cache, as
-  // those of the whole matrix do not.
+  // An odd number of rows: arrays whose lengths are a power of two would use the same few cache sets, unlike
+  // those of the whole matrix.
   constexpr index odd_rows = 72;
   if (!out.empty() && out.back().end - out.back().begin > 4 * odd_rows) out.back().end -= odd_rows;
   return out;
 }
 
-/// The sum of bits as whole numbers, which may be had in any order, so in vector registers. Read from four
-/// places at once: one stream is not all that a core can have under way.
+/// The sum of the values' bits as integers, which compilers vectorize. Reads four streams at once: one is
+/// not all that a core can have in flight.
 template <class T> std::uint64_t sum_of(const T* values, offset begin, offset end) {
   using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   constexpr offset streams = 4, width = 64 / sizeof(T);
   bits sums[streams][width] = {};
-  const offset part = (end - begin) / streams;
-  for (offset k = begin; k + width <= begin + part; k += width)
+  const offset length = (end - begin) / streams;
+  for (offset k = begin; k + width <= begin + length; k += width)
     for (offset s = 0; s < streams; ++s)
-      for (offset e = 0; e < width; ++e) sums[s][e] += std::bit_cast<bits>(values[s * part + k + e]);
+      for (offset e = 0; e < width; ++e) sums[s][e] += std::bit_cast<bits>(values[s * length + k + e]);
   std::uint64_t sum = 0;
   for (const auto& stream_sums : sums)
     for (const bits one : stream_sums) sum += one;
@@ -131,13 +132,12 @@ template <class V> double read_speed(csr_view<V> a) {
   return static_cast<double>(entries) * (sizeof(V) + sizeof(index)) / std::max(shortest, 1e-9);
 }
 
-template bool is_for_one_thread(csr_view<float>);
-template bool is_for_one_thread(csr_view<double>);
-template offset find_longest_row(csr_view<float>);
-template offset find_longest_row(csr_view<double>);
-template csr<float> sample_windows(csr_view<float>, offset);
-template csr<double> sample_windows(csr_view<double>, offset);
-template double read_speed(csr_view<float>);
-template double read_speed(csr_view<double>);
+#define NONZERO_INSTANTIATE(V)                         \
+  template bool is_for_one_thread(csr_view<V>);        \
+  template offset find_longest_row(csr_view<V>);       \
+  template csr<V> sample_windows(csr_view<V>, offset); \
+  template double read_speed(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

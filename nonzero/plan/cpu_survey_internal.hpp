@@ -2,19 +2,18 @@
 
 #include <nonzero/formats/csr.hpp>
 
-// What a plan finds out about a matrix before it looks at any kernel, within a few milliseconds.
+// What the planner measures of a matrix in the host's memory before any kernel, in a few milliseconds.
 namespace nz {
 
-/// Whether it is so little that kernels start no team of threads for it.
+/// Whether it is so small that kernels use one thread.
 template <class V> bool is_for_one_thread(csr_view<V> a);
 
 /// As longest_row, by all threads.
 template <class V> offset find_longest_row(csr_view<V> a);
 
-/// Windows of consecutive rows from all over the matrix, one below the other, together about `entries` long;
-/// all of it where that is not much more. Most windows start and end at multiples of a power of two, up to
-/// 1024, so that what a kernel does with so many rows at a time is not disturbed where they meet. A row is
-/// cut where it is longer than a window should be.
+/// Windows of consecutive rows from all over the matrix, one below the other, with about `entries` entries in
+/// all; the whole matrix where that is not much more. Most windows begin and end at multiples of a power of
+/// two, up to 1024, so that slices of rows stay whole. Rows longer than a window are truncated.
 template <class V> csr<V> sample_windows(csr_view<V> a, offset entries);
 
 /// The bytes per second at which all threads together read the matrix: out of memory, or out of the caches

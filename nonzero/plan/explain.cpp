@@ -10,7 +10,7 @@
 namespace nz {
 namespace {
 
-/// Seconds for people: "1.23 ms".
+/// "1.23 ms".
 std::string time_text(double seconds) {
   if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
   if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
@@ -45,7 +45,7 @@ std::string csr_line(const plan_report& r) {
   std::string out = fmt::format("{} a {} by {}, {}", time_text(r.csr_seconds), name_of_call(r), r.base_kernel,
                                 format_bytes(r.csr_bytes));
   if (r.waiting_seconds > 0)
-    out += fmt::format("; {:.0f} % of that time neither its bytes nor its {} explain",
+    out += fmt::format("; {:.0f} % of the time is explained neither by its bytes nor by its {}",
                        100 * r.waiting_seconds / r.csr_seconds,
                        r.kind == device_kind::cpu ? "instructions" : "launch");
   return out;
@@ -59,7 +59,7 @@ std::string plan_line(const plan_report& r) {
     out += fmt::format(", {:.3g} bytes per entry",
                        static_cast<double>(r.bytes) / static_cast<double>(r.entries));
   if (r.chosen_seconds > 0 && r.bytes_per_second > 0)
-    out += fmt::format("; {:.0f} % of what moving CSR, x and y once would reach",
+    out += fmt::format("; {:.0f} % of the speed of moving CSR, x and y once",
                        100 * static_cast<double>(r.compulsory_bytes) / r.chosen_seconds / r.bytes_per_second);
   return out;
 }
@@ -72,12 +72,26 @@ std::string machine_line(const plan_report& r) {
                      speed < 1000 ? fmt::format("{:.3g}", speed) : fmt::format("{:.0f}", speed));
 }
 
+/// The conversion has to pay within the expected multiplies. The time for measuring is spent by then.
 std::string cost_line(const plan_report& r) {
   std::string out = fmt::format("planned in {}", time_text(r.seconds));
   if (r.csr_seconds > 0)
     out += fmt::format(", as long as {:.0f} multiplies by {}", r.seconds / r.csr_seconds, r.base_kernel);
-  if (const auto after = r.pays_after()) out += fmt::format("; paid back after {:.0f} multiplies", *after);
-  return out + fmt::format("; {} multiplies are expected", r.expected_multiplies);
+  out += fmt::format("; {} multiplies are expected", r.expected_multiplies);
+  const auto after = r.pays_after();
+  if (!after) return out;
+  out += fmt::format("; paid back after {:.0f}", *after);
+  for (const plan_candidate& c : r.candidates)
+    if (c.is_chosen && c.conversion) {
+      const double conversion = *c.conversion + r.reorder_seconds;
+      out += fmt::format(", the conversion alone after {:.0f}: measuring took the rest",
+                         *after * conversion / r.seconds);
+    }
+  return out;
+}
+
+std::string values_line(const plan_report& r) {
+  return fmt::format("in single precision{}; x, y and the sums in double", r.is_rounded ? ", rounded" : "");
 }
 
 using cells = std::array<std::string, 6>;
@@ -127,13 +141,13 @@ std::string explain(const plan_report& r) {
   out += line_of("machine", machine_line(r));
   if (r.csr_seconds > 0) out += line_of("csr", csr_line(r));
   out += line_of("plan", plan_line(r));
+  if (r.value_bytes != r.vector_bytes) out += line_of("values", values_line(r));
   if (!r.encodings.empty()) out += line_of("encodings", r.encodings);
   if (r.reorder_seconds > 0)
     out += line_of("reordering",
                    fmt::format("{}, {}", time_text(r.reorder_seconds), r.is_reordered ? "kept" : "not kept"));
   out += line_of("cost", cost_line(r));
-  if (r.is_reordered)
-    out += "\n  Of the matrix in the new order, without bringing x into it and y out of it:";
+  if (r.is_reordered) out += "\n  For the matrix in the new order, without the time to permute x and y:";
   if (!r.candidates.empty()) out.append("\n").append(table_of(r.candidates));
   return out;
 }

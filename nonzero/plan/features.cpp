@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include <nonzero/core/values.hpp>
 #include <nonzero/plan/features.hpp>
 
 namespace nz {
@@ -103,7 +104,8 @@ template <class V> matrix_features find_features(csr_view<V> a) {
   return out;
 }
 
-template matrix_features find_features(csr_view<float>);
-template matrix_features find_features(csr_view<double>);
+#define NONZERO_INSTANTIATE(V) template matrix_features find_features(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -16,7 +16,7 @@ struct row_length_features {
   std::vector<index> histogram;
 };
 
-/// What can be said of a matrix in a few passes: what `nz info` shows and what a choice of format rests on.
+/// What a few passes over a matrix tell: what `nz info` shows.
 struct matrix_features {
   index rows = 0, cols = 0;
   offset entries = 0;

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include <nonzero/core/values.hpp>
 #include <nonzero/plan/locality.hpp>
 
 namespace nz {
@@ -9,12 +10,12 @@ namespace {
 
 constexpr offset window = 2048;      // entries
 constexpr offset most_windows = 64;  // of them
-constexpr offset least_share = 64;   // the sample is at most this part of the matrix
+constexpr offset one_in = 64;        // the sample is at most one entry in 64
 constexpr offset windows_per_walk = 4;
 constexpr offset far = 16'384;  // columns
 constexpr index line_bytes = 64;
 
-/// A set of up to `window` numbers that is emptied at no cost: a place counts as free when its round is over.
+/// A set of up to `window` numbers. clear() costs nothing: slots of earlier rounds count as free.
 class small_set {
  public:
   small_set() : places_(places, place{0, 0}) {}
@@ -90,16 +91,16 @@ void walk_from(csr_view<V> a, index start, small_set& seen, array<index>& queue,
 template <class V> locality find_locality(csr_view<V> a) {
   const offset entries = a.nnz();
   if (entries == 0) return {};
-  const offset windows = std::clamp<offset>(entries / (least_share * window), 1, most_windows);
+  const offset windows = std::clamp<offset>(entries / (one_in * window), 1, most_windows);
   const bool is_square = a.rows == a.cols;
   small_set seen;
   array<index> queue;
   counts found;
   offset looked_at = 0;
   for (offset w = 0; w < windows; ++w) {
-    // The middle of the w-th part: without overflow, and without the ends of the matrix, which are special.
-    const offset part = entries / windows;
-    const offset first = w * part + std::max<offset>(0, (part - window) / 2);
+    // The middle of the w-th range: without overflow, and without the ends of the matrix, which are special.
+    const offset range = entries / windows;
+    const offset first = w * range + std::max<offset>(0, (range - window) / 2);
     const index row = row_of(a, first);
     look_at_window(a, first, row, seen, found);
     looked_at += std::min(window, entries - first);
@@ -111,7 +112,8 @@ template <class V> locality find_locality(csr_view<V> a) {
                     : 1.0};
 }
 
-template locality find_locality(csr_view<float>);
-template locality find_locality(csr_view<double>);
+#define NONZERO_INSTANTIATE(V) template locality find_locality(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <nonzero/core/threads.hpp>
+#include <nonzero/core/values.hpp>
 #include <nonzero/core/vector.hpp>
 #include <nonzero/plan/measure.hpp>
 
@@ -33,9 +34,9 @@ double shortest_sample(device_kind kind) {
   return 0;
 }
 
-/// How many times `part` goes into `whole`, from `low` to `high`.
-int times_in(double whole, double part, int low, int high) {
-  return static_cast<int>(std::clamp(whole / std::max(part, 1e-12), double(low), double(high)));
+/// How many times `unit` goes into `whole`, from `low` to `high`.
+int times_in(double whole, double unit, int low, int high) {
+  return static_cast<int>(std::clamp(whole / std::max(unit, 1e-12), double(low), double(high)));
 }
 
 int find_fewest_samples(device_kind kind, double one_takes, double budget) {
@@ -43,9 +44,9 @@ int find_fewest_samples(device_kind kind, double one_takes, double budget) {
   return is_slow ? fewest_when_slow : fewest_samples;
 }
 
-/// The value that `part` of the sorted ones lie below; between two of them, where it falls there.
-double quantile(const std::vector<double>& sorted, double part) {
-  const double place = part * static_cast<double>(sorted.size() - 1);
+/// The value below which this fraction of the sorted ones are, interpolated.
+double quantile(const std::vector<double>& sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
@@ -254,7 +255,8 @@ template <class V> std::uint64_t compulsory_bytes(csr_view<V> a) {
   return entries * (sizeof(V) + sizeof(index)) + (rows + 1) * offset_size + (rows + cols) * sizeof(V);
 }
 
-template std::uint64_t compulsory_bytes(csr_view<float>);
-template std::uint64_t compulsory_bytes(csr_view<double>);
+#define NONZERO_INSTANTIATE(V) template std::uint64_t compulsory_bytes(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

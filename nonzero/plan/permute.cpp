@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/threads.hpp>
+#include <nonzero/core/values.hpp>
 #include <nonzero/plan/reorder.hpp>
 
 namespace nz {
@@ -64,7 +66,7 @@ template <class V> class row_sorter {
   array<numbered> entries_;
 };
 
-/// Old rows are all over the matrix: fetches what will soon be copied for row i of the new one.
+/// Old rows are all over the matrix: prefetches what will soon be copied.
 // Always inlined: GCC 12 takes a function that only fetches for one without effect, and drops the call.
 template <class V>
 [[gnu::always_inline]] inline void prefetch_ahead(csr_view<V> a, std::span<const index> order,
@@ -79,6 +81,45 @@ template <class V>
   const index row = order[std::min(i + next, last)];
   for (offset m = a.row_begin[row]; m < a.row_begin[row + 1]; ++m) __builtin_prefetch(&position[a.col[m]]);
 }
+
+constexpr index worth_threads = 1 << 14;  // rows; below it, starting them takes longer than they save
+
+template <class V> class reordered final : public prepared_matrix<V> {
+ public:
+  /// `position[old] = new`
+  reordered(std::unique_ptr<prepared_matrix<V>> inner, array<index> position)
+      : prepared_matrix<V>(inner->rows(), inner->cols(), inner->where()),
+        inner_(std::move(inner)),
+        position_(std::move(position)),
+        x_(position_.size()),
+        y_(position_.size()) {}
+
+  footprint storage() const override {
+    footprint out = inner_->storage();
+    out.bytes += position_.size() * (sizeof(index) + 2 * sizeof(V));
+    return out;
+  }
+
+ private:
+  void run(V alpha, const V* x, V beta, V* y, stream) const override {
+    const index n = this->rows();
+    const index* position = position_.data();
+    V* ordered_x = x_.data();
+    const V* ordered_y = y_.data();
+#pragma omp parallel for schedule(static) if (n >= worth_threads)
+    for (index i = 0; i < n; ++i) ordered_x[position[i]] = x[i];
+    inner_->multiply(alpha, x_, V{0}, y_);
+    const scale_and_add<V> put{V{1}, beta};
+#pragma omp parallel for schedule(static) if (n >= worth_threads)
+    for (index i = 0; i < n; ++i) put(ordered_y[position[i]], y[i]);
+  }
+
+  std::unique_ptr<prepared_matrix<V>> inner_;
+  // The new number of each old row. Both loops follow the old order, so that one array is enough and the
+  // caller's x and y are accessed in sequence.
+  array<index> position_;
+  mutable array<V> x_, y_;  // in the new order; one multiply at a time
+};
 
 }  // namespace
 
@@ -114,7 +155,23 @@ template <class V> csr<V> permute_symmetric(csr_view<V> a, std::span<const index
   return out;
 }
 
-template csr<float> permute_symmetric(csr_view<float>, std::span<const index>);
-template csr<double> permute_symmetric(csr_view<double>, std::span<const index>);
+template <class V>
+std::unique_ptr<prepared_matrix<V>> make_reordered(std::unique_ptr<prepared_matrix<V>> inner,
+                                                   std::span<const index> order) {
+  if (inner->rows() != inner->cols() || order.size() != static_cast<std::size_t>(inner->rows()))
+    throw shape_error(fmt::format("an order of {} rows does not fit a matrix of {} x {}", order.size(),
+                                  inner->rows(), inner->cols()));
+  if (!inner->where()->is_host())
+    throw device_error("a reordered matrix runs on the host, and this one is on " +
+                       inner->where()->description());
+  return std::make_unique<reordered<V>>(std::move(inner), invert_order(order));
+}
+
+#define NONZERO_INSTANTIATE(V)                                                                     \
+  template csr<V> permute_symmetric(csr_view<V>, std::span<const index>);                          \
+  template std::unique_ptr<prepared_matrix<V>> make_reordered(std::unique_ptr<prepared_matrix<V>>, \
+                                                              std::span<const index>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

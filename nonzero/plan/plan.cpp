@@ -1,44 +1,134 @@
-#include <nonzero/core/values.hpp>
-#include <nonzero/plan/planner_internal.hpp>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
 
+#include <nonzero/core/threads.hpp>
+#include <nonzero/core/values.hpp>
+#include <nonzero/plan/measuring_internal.hpp>
+
+// make_plan for owners, views and matrices on devices: who owns the arrays, and whether values are rounded.
 namespace nz {
 namespace {
 
+using owner = std::shared_ptr<const void>;
+
 bool is_for_cpu(const plan_options& options) { return !options.on || options.on->kind() == device_kind::cpu; }
+
+/// Whether values of this type can be held in single precision instead.
+template <class A> constexpr bool can_be_rounded = std::is_same_v<A, double>;
+
+float round_to_single(double value) {
+  if (std::isfinite(value) && std::abs(value) > std::numeric_limits<float>::max())
+    throw unsupported(
+        "a value of the matrix is too large for single precision; scale the matrix, or keep its values in "
+        "double (stored_values::same)");
+  return static_cast<float>(value);
+}
+array<float> round_to_single(std::span<const double> values) {
+  constexpr std::int64_t grain = 1 << 18;
+  array<float> out(values.size());
+  parallel_ranges(static_cast<std::int64_t>(values.size()), grain, 0,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    std::transform(values.begin() + begin, values.begin() + end, out.begin() + begin,
+                                   [](double value) { return round_to_single(value); });
+                  });
+  return out;
+}
+
+plan_options as_given(plan_options options) {
+  options.values = stored_values::same;
+  return options;
+}
+
+template <class V, class A>
+plan<V> plan_on_cpu(csr_view<A> a, owner kept, bool may_borrow, const plan_options& options) {
+  return make_plan_by(*measure_on_cpu<A, V>(a, std::move(kept), may_borrow, options), options);
+}
+
+template <class V, class A>
+plan<V> plan_on_device(std::shared_ptr<const device_csr<A>> a, const plan_options& options) {
+  return make_plan_by(*measure_on_device<A, V>(std::move(a), options), options);
+}
+
+/// `kept` owns arrays of `a`, if it is not null.
+template <class V, class A, class Offset>
+plan<V> plan_for(csr_view<A, Offset> a, const owner& kept, bool may_borrow, const plan_options& options) {
+  if constexpr (can_be_rounded<A>)
+    if (options.values == stored_values::single) {
+      auto values = std::make_shared<const array<float>>(round_to_single(a.val));
+      const csr_view<float, Offset> single(a.rows, a.cols, a.row_begin, a.col, *values);
+      return plan_for<V>(single, values, may_borrow, options);
+    }
+  if (!is_for_cpu(options)) return plan_on_device<V, A>(place_csr(a, options.on), options);
+  if constexpr (std::is_same_v<Offset, offset>) {
+    return plan_on_cpu<V>(a, kept, may_borrow, options);
+  } else {
+    auto wide = std::make_shared<const std::pair<widened_csr<A>, owner>>(a, kept);
+    return plan_on_cpu<V>(wide->first.view, wide, may_borrow, options);
+  }
+}
+
+template <class V, class A>
+plan<V> plan_for(const std::shared_ptr<const device_csr<A>>& a, const plan_options& options) {
+  if (options.on && options.on != a->where())
+    throw device_error("the matrix is on " + a->where()->description() +
+                       ", not on the device asked for: " + options.on->description());
+  if constexpr (can_be_rounded<A>)
+    if (options.values == stored_values::single) {
+      const csr<A> host = to_host(*a);
+      const array<float> values = round_to_single(host.val);
+      return plan_on_device<V, float>(
+          place_csr(csr_view<float>(host.rows, host.cols, host.row_begin, host.col, values), a->where(),
+                    a->is_wide()),
+          options);
+    }
+  return plan_on_device<V, A>(a, options);
+}
 
 }  // namespace
 
 template <class V> plan<V> make_plan(csr_view<V> a, const plan_options& options) {
-  if (!is_for_cpu(options)) return make_device_plan<V>(place_csr(a, options.on), options);
-  return make_cpu_plan<V>(a, nullptr, true, options);
+  return plan_for<V>(a, nullptr, true, options);
 }
 
 template <class V> plan<V> make_plan(csr_view<V, std::int32_t> a, const plan_options& options) {
-  if (!is_for_cpu(options)) return make_device_plan<V>(place_csr(a, options.on), options);
-  auto wide = std::make_shared<const widened_csr<V>>(a);
-  plan<V> out = make_plan(wide->view, options);
-  out.keep(std::move(wide));
-  return out;
+  return plan_for<V>(a, nullptr, true, options);
 }
 
 template <class V> plan<V> make_plan(const csr<V>& a, const plan_options& options) {
-  if (!is_for_cpu(options)) return make_device_plan<V>(place_csr(a, options.on), options);
-  return make_cpu_plan<V>(a, nullptr, false, options);
+  return plan_for<V>(csr_view<V>(a), nullptr, false, options);
 }
 
 template <class V> plan<V> make_plan(csr<V>&& a, const plan_options& options) {
-  if (!is_for_cpu(options)) return make_device_plan<V>(place_csr(a, options.on), options);
-  auto owned = std::make_unique<const csr<V>>(std::move(a));
-  const csr_view<V> kept = *owned;
-  return make_cpu_plan<V>(kept, std::move(owned), true, options);
+  if constexpr (can_be_rounded<V>)
+    if (options.values == stored_values::single) {
+      const auto own = std::make_shared<const csr<float>>(
+          csr<float>{a.rows, a.cols, std::move(a.row_begin), std::move(a.col),
+                     round_to_single(std::exchange(a.val, {}))});
+      return plan_for<V>(csr_view<float>(*own), own, true, options);
+    }
+  const auto own = std::make_shared<const csr<V>>(std::move(a));
+  return plan_for<V>(csr_view<V>(*own), own, true, options);
 }
 
 template <class V>
 plan<V> make_plan(const std::shared_ptr<const device_csr<V>>& a, const plan_options& options) {
-  if (options.on && options.on != a->where())
-    throw device_error("the matrix is on " + a->where()->description() +
-                       ", not on the device asked for: " + options.on->description());
-  return make_device_plan<V>(a, options);
+  return plan_for<V>(a, options);
+}
+
+template <class V, class A>
+requires(!std::is_same_v<A, V>) plan<V> make_plan(csr_view<A> a, const plan_options& options) {
+  return plan_for<V>(a, nullptr, true, as_given(options));
+}
+template <class V, class A>
+requires(!std::is_same_v<A, V>) plan<V> make_plan(csr_view<A, std::int32_t> a, const plan_options& options) {
+  return plan_for<V>(a, nullptr, true, as_given(options));
+}
+template <class V, class A>
+requires(!std::is_same_v<A, V>) plan<V> make_plan(const std::shared_ptr<const device_csr<A>>& a,
+                                                  const plan_options& options) {
+  return plan_for<V>(a, as_given(options));
 }
 
 #define NONZERO_INSTANTIATE(V)                                                \
@@ -48,6 +138,13 @@ plan<V> make_plan(const std::shared_ptr<const device_csr<V>>& a, const plan_opti
   template plan<V> make_plan(csr<V>&&, const plan_options&);                  \
   template plan<V> make_plan(const std::shared_ptr<const device_csr<V>>&, const plan_options&);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
+
+#define NONZERO_INSTANTIATE(A, V)                                                   \
+  template plan<V> make_plan<V, A>(csr_view<A>, const plan_options&);               \
+  template plan<V> make_plan<V, A>(csr_view<A, std::int32_t>, const plan_options&); \
+  template plan<V> make_plan<V, A>(const std::shared_ptr<const device_csr<A>>&, const plan_options&);
+NONZERO_FOR_EACH_MIXED(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -1,110 +1,348 @@
+#include <algorithm>
+#include <new>
+
 #include <fmt/format.h>
 
+#include <nonzero/core/values.hpp>
+#include <nonzero/plan/choices_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
-#include <nonzero/plan/planner_internal.hpp>
+#include <nonzero/plan/measuring_internal.hpp>
 
+// The rules of planning: docs/decisions/0006-planner.md.
 namespace nz {
 namespace {
 
+using clock = std::chrono::steady_clock;
+
 /// Below it, planning takes longer than it could save.
 constexpr std::int64_t fewest_multiplies = 10;
+/// Predictions may be wrong: a conversion is tried where it seems to gain this fraction.
+constexpr double least_predicted_gain = 0.05;
+/// Timing a converted matrix takes about as long as this many multiplies.
+constexpr double timing_multiplies = 3;
+/// A new order of rows and columns is kept where it saves at least this fraction of the time.
+constexpr double least_reorder_gain = 0.15;
+
+/// Finds the kernel that multiplies in the least time, conversion counted. All candidates are predicted;
+/// those that could win convert the matrix and are timed against the base.
+template <class V> class tuner {
+ public:
+  struct outcome {
+    std::unique_ptr<prepared_matrix<V>> ready;  // null: the base
+    double seconds = 0;                         // of a multiply
+  };
+
+  /// Measures the base.
+  tuner(measuring<V>& m, const plan_options& options)
+      : m_(m), options_(options), candidates_(m.measure_base()) {
+    base_seconds_ = *candidates_.front().seconds;
+  }
+
+  /// Throws `unsupported` where nothing fits the memory budget.
+  outcome run() {
+    predict_all();
+    plan_candidate& base = candidates_.front();
+    if (does_base_fit()) {
+      best_candidate_ = &base;
+      best_.seconds = base_seconds_;
+    } else {
+      base.verdict = "would not fit the memory budget";
+    }
+    convert_best();
+    if (best_candidate_ == nullptr)
+      throw unsupported(
+          fmt::format("no kernel holds this matrix within {}; {} takes {}",
+                      format_bytes(static_cast<std::uint64_t>(std::max(0.0, m_.memory_budget()))),
+                      base.kernel, format_bytes(*base.predicted_bytes)));
+    settle();
+    return std::move(best_);
+  }
+  /// The base first.
+  const std::vector<plan_candidate>& candidates() const { return candidates_; }
+  const std::string& base_kernel() const { return candidates_.front().kernel; }
+  double base_seconds() const { return base_seconds_; }
+
+ private:
+  bool does_base_fit() const {
+    return static_cast<double>(*candidates_.front().predicted_bytes) <= m_.memory_budget();
+  }
+  double multiplies() const { return static_cast<double>(options_.expected_multiplies); }
+  /// The seconds that all multiplies to come would take, with the conversion.
+  double total(const plan_candidate& c) const {
+    return *c.predicted_conversion + *c.predicted_seconds * multiplies();
+  }
+
+  void predict_all() {
+    for (const kernel_row& kernel : kernels()) {
+      const auto is_listed = [&](const plan_candidate& c) { return c.kernel == kernel.name; };
+      if (kernel.runs_on != m_.start().kind || !kernel.is_candidate ||
+          std::ranges::any_of(candidates_, is_listed))
+        continue;
+      plan_candidate& out = candidates_.emplace_back();
+      out.kernel = kernel.name;
+      if (options_.deterministic && !kernel.is_repeatable)
+        out.verdict = "its products are not the same bits every time";
+      else if (!m_.has(kernel))
+        out.verdict = "it does not exist for these types of values and sums";
+      else
+        m_.predict(kernel, out);
+    }
+  }
+
+  /// Converts for those that could win, the most promising first.
+  void convert_best() {
+    std::vector<plan_candidate*> open;
+    for (plan_candidate& c : candidates_)
+      if (&c != &candidates_.front() && c.verdict.empty()) open.push_back(&c);
+    std::stable_sort(open.begin(), open.end(),
+                     [&](const auto* one, const auto* other) { return total(*one) < total(*other); });
+    int conversions = 0;
+    for (plan_candidate* c : open) {
+      if (!could_win(*c)) continue;
+      if (conversions++ < m_.most_conversions || best_candidate_ == nullptr)
+        convert(*c);
+      else
+        c->verdict =
+            fmt::format("not tried: {} others were, and are predicted to be faster", m_.most_conversions);
+    }
+  }
+
+  /// Whether converting for it could pay, compared with the best so far; says why if not.
+  bool could_win(plan_candidate& c) const {
+    if (best_candidate_ == nullptr) return true;  // anything that fits
+    const double gain = best_.seconds - *c.predicted_seconds;
+    if (gain < least_predicted_gain * best_.seconds) {
+      c.verdict = fmt::format("no faster than {}", best_candidate_->kernel);
+      return false;
+    }
+    const double after = (*c.predicted_conversion + timing_multiplies * best_.seconds) / gain;
+    if (after <= paying_fraction * multiplies()) return true;
+    c.verdict = fmt::format("would pay only after some {:.0f} multiplies", after);
+    return false;
+  }
+
+  void convert(plan_candidate& c) {
+    auto ready = prepare(c);
+    if (!ready) return;
+    c.seconds = time_against_base(*ready);
+    if (best_candidate_ == &candidates_.front()) best_.seconds = base_seconds_;  // measured again
+    const bool wins = best_candidate_ == nullptr || *c.seconds < best_.seconds;
+    plan_candidate* const loser = wins ? best_candidate_ : &c;
+    if (wins) {
+      best_ = {std::move(ready), *c.seconds};
+      best_candidate_ = &c;
+    }
+    if (loser != nullptr) loser->verdict = fmt::format("slower than {}", best_candidate_->kernel);
+  }
+
+  std::unique_ptr<prepared_matrix<V>> prepare(plan_candidate& c) {
+    const auto start = clock::now();
+    try {
+      auto ready = m_.prepare(find_kernel(c.kernel, m_.start().kind), m_.padding());
+      c.conversion = seconds_since(start);
+      if (static_cast<double>(ready->storage().bytes) <= m_.memory_budget()) return ready;
+      c.verdict = fmt::format("takes {}: more than the memory budget", format_bytes(ready->storage().bytes));
+    } catch (const unsupported& e) {
+      c.verdict = e.what();
+    } catch (const device_error& e) {
+      c.verdict = e.what();
+    } catch (const std::bad_alloc&) {
+      c.verdict = "there is too little memory to convert for it";
+    }
+    return nullptr;
+  }
+
+  /// Where the two are close, both are timed again, in turns: other work on the machine then slows both.
+  double time_against_base(const prepared_matrix<V>& ready) {
+    constexpr double clear_win = 0.97, clear_loss = 1.15;  // times the base's
+    double best = m_.time(ready);
+    if (best > clear_win * base_seconds_ && best < clear_loss * base_seconds_) {
+      base_seconds_ = std::min(base_seconds_, m_.time_base());
+      best = std::min(best, m_.time(ready));
+    }
+    return best;
+  }
+
+  /// The base may have been timed again, and be the fastest after all.
+  void settle() {
+    plan_candidate& base = candidates_.front();
+    if (best_.ready && does_base_fit() && base_seconds_ <= best_.seconds) {
+      best_candidate_->verdict = fmt::format("slower than {}", base.kernel);
+      best_candidate_ = &base;
+      best_ = {nullptr, base_seconds_};
+    }
+    base.seconds = base_seconds_;
+    best_candidate_->is_chosen = true;
+    best_candidate_->verdict = best_.ready ? "the fastest" : "nothing else would pay";
+    if (best_.ready && base.verdict.empty())
+      base.verdict = fmt::format("slower than {}", best_candidate_->kernel);
+  }
+
+  measuring<V>& m_;
+  const plan_options& options_;
+  std::vector<plan_candidate> candidates_;
+  double base_seconds_ = 0;
+  outcome best_;
+  plan_candidate* best_candidate_ = nullptr;
+};
+
+/// One plan in the making.
+template <class V> class planner {
+ public:
+  planner(measuring<V>& m, const plan_options& options) : m_(m), options_(options), report_(m.start()) {}
+
+  plan<V> make() {
+    if (!options_.kernel.empty()) return make_forced();
+    if (m_.does_csr_fit()) {
+      if (const std::string reason = m_.find_too_small(); !reason.empty()) return keep_csr(reason);
+      if (options_.expected_multiplies < fewest_multiplies)
+        return keep_csr(fmt::format("fewer than {} multiplies: no conversion could pay", fewest_multiplies));
+    }
+    if (options_.remembered.empty()) return make_measured();
+    const std::string key = m_.find_choice_key();
+    if (auto made = recall(key)) return std::move(*made);
+    plan<V> made = make_measured();
+    remember_choice(options_.remembered, key, made.report());
+    return made;
+  }
+
+ private:
+  const kernel_row& find(std::string_view name) const { return find_kernel(name, report_.kind); }
+
+  plan<V> finish(std::unique_ptr<prepared_matrix<V>> ready) {
+    report_.bytes = ready->storage().bytes;
+    report_.encodings = ready->encodings();
+    report_.seconds = seconds_since(start_);
+    return plan<V>(std::move(ready), std::move(report_));
+  }
+
+  /// Whether the budget allows it; where it does, the report has its name and reason.
+  bool accept(std::string_view kernel, const prepared_matrix<V>& ready, const std::string& reason) {
+    if (!(static_cast<double>(ready.storage().bytes) <= report_.memory_budget)) return false;
+    report_.kernel = kernel;
+    report_.reason = reason;
+    return true;
+  }
+  [[noreturn]] static void refuse(std::string_view kernel, const prepared_matrix<V>& ready) {
+    throw unsupported(
+        fmt::format("{} takes {}: more than the memory budget", kernel, format_bytes(ready.storage().bytes)));
+  }
+
+  plan<V> make_forced() {
+    const kernel_row& kernel = find(options_.kernel);
+    if (options_.deterministic && !kernel.is_repeatable)
+      throw unsupported(fmt::format(
+          "the products of {} are not the same bits every time; allow that (deterministic = false), or "
+          "choose another",
+          kernel.name));
+    auto ready = m_.prepare(kernel);
+    // A kernel that is asked for by name is used, unless a budget was named too.
+    if (!options_.memory_budget) report_.memory_budget = static_cast<double>(ready->storage().bytes);
+    if (!accept(kernel.name, *ready, "asked for by name")) refuse(kernel.name, *ready);
+    return finish(std::move(ready));
+  }
+
+  /// CSR as it is, where it is known without measuring that no conversion pays.
+  plan<V> keep_csr(const std::string& reason) {
+    const auto usable = m_.csr_kernels(report_);
+    for (const kernel_row* kernel : usable) {
+      auto ready = m_.prepare(*kernel);
+      if (accept(kernel->name, *ready, reason)) return finish(std::move(ready));
+      if (kernel == usable.back()) refuse(kernel->name, *ready);
+    }
+    throw unsupported("no kernel takes CSR with these types of values and sums");
+  }
+
+  /// None where the file has no choice for this matrix, or one that cannot be used any more.
+  std::optional<plan<V>> recall(const std::string& key) {
+    const auto choice = recall_choice(options_.remembered, key);
+    if (!choice) return std::nullopt;
+    try {
+      std::unique_ptr<measuring<V>> reordered;
+      if (choice->is_reordered) {
+        reordered = m_.reorder();
+        if (!reordered) return std::nullopt;
+      }
+      measuring<V>& m = reordered ? *reordered : m_;
+      auto ready = m.in_old_order(m.prepare(find(choice->kernel)));
+      if (!accept(choice->kernel, *ready, fmt::format("remembered in {}", options_.remembered)))
+        return std::nullopt;
+      report_.is_remembered = true;
+      report_.is_reordered = choice->is_reordered;
+      return finish(std::move(ready));
+    } catch (const unsupported&) {  // no such kernel, or not for this matrix: choose again
+      return std::nullopt;
+    }
+  }
+
+  void report_on(const tuner<V>& tuned) {
+    report_.base_kernel = tuned.base_kernel();
+    report_.candidates = tuned.candidates();
+    for (const plan_candidate& c : report_.candidates)
+      if (c.is_chosen) report_.kernel = c.kernel;
+  }
+
+  plan<V> make_measured() {
+    m_.survey(report_);
+    tuner<V> tuned(m_, options_);
+    report_.bytes_per_second = m_.bytes_per_second;
+    report_.csr_seconds = tuned.base_seconds();
+    report_.waiting_seconds = m_.waiting_seconds;
+    if (m_.could_reorder(report_))
+      if (auto reordered = make_reordered_plan()) return std::move(*reordered);
+    auto best = tuned.run();
+    report_on(tuned);
+    report_.csr_seconds = tuned.base_seconds();
+    report_.chosen_seconds = best.ready ? best.seconds : tuned.base_seconds();
+    report_.reason = best.ready
+                         ? fmt::format("{:.2f} times as fast as {}, which needs no conversion",
+                                       report_.csr_seconds / report_.chosen_seconds, report_.base_kernel)
+                         : fmt::format("needs no conversion, and none would pay within {} multiplies",
+                                       options_.expected_multiplies);
+    return finish(best.ready ? std::move(best.ready) : m_.take_base());
+  }
+
+  /// None where another order brings too little, or where there is too little memory for it.
+  std::optional<plan<V>> make_reordered_plan() {
+    const auto start = clock::now();
+    const double before = report_.csr_seconds;
+    try {
+      const auto m = m_.reorder();
+      report_.reorder_seconds = seconds_since(start);
+      tuner<V> tuned(*m, options_);
+      // Bringing x into the order, and y out of it.
+      const double csr_seconds = m->time(*m->in_old_order(m->take_base()));
+      const double moving = std::max(0.0, csr_seconds - tuned.base_seconds());
+      if (csr_seconds > (1 - least_reorder_gain) * before) return std::nullopt;
+      auto best = tuned.run();
+      const double seconds = (best.ready ? best.seconds : tuned.base_seconds()) + moving;
+      auto ready = m->in_old_order(best.ready ? std::move(best.ready) : m->take_base());
+      report_on(tuned);
+      report_.is_reordered = true;
+      report_.chosen_seconds = seconds;
+      report_.reason =
+          fmt::format("{:.2f} times as fast as {} in the old order", before / seconds, report_.base_kernel);
+      return finish(std::move(ready));
+    } catch (const unsupported&) {  // with the order, nothing fits the memory budget
+    } catch (const std::bad_alloc&) {
+    }
+    return std::nullopt;
+  }
+
+  measuring<V>& m_;
+  const plan_options& options_;
+  plan_report report_;
+  clock::time_point start_ = clock::now();
+};
 
 }  // namespace
 
-template <class V>
-planner<V>::planner(const matrix_facts& a, const plan_options& options) : options_(options) {
-  report_.rows = a.rows;
-  report_.cols = a.cols;
-  report_.entries = a.nnz;
-  report_.mean_row = a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows;
-  report_.machine = a.machine;
-  report_.kind = a.kind;
-  report_.csr_bytes = a.csr_bytes;
-  report_.compulsory_bytes =
-      a.csr_bytes + (static_cast<std::uint64_t>(a.rows) + static_cast<std::uint64_t>(a.cols)) * sizeof(V);
-  report_.memory_budget = options.memory_budget.value_or(a.default_budget);
-  report_.expected_multiplies = options.expected_multiplies;
+template <class V> plan<V> make_plan_by(measuring<V>& m, const plan_options& options) {
+  return planner<V>(m, options).make();
 }
 
-template <class V> double planner<V>::seconds_so_far() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
-
-template <class V>
-plan<V> planner<V>::finish(std::unique_ptr<const csr<V>> kept, std::unique_ptr<prepared_matrix<V>> ready) {
-  report_.bytes = ready->storage().bytes;
-  report_.encodings = ready->encodings();
-  report_.seconds = seconds_so_far();
-  return plan<V>(std::move(kept), std::move(ready), std::move(report_));
-}
-
-template <class V>
-bool planner<V>::accept(std::string_view kernel, const prepared_matrix<V>& ready, std::string reason) {
-  if (!(static_cast<double>(ready.storage().bytes) <= report_.memory_budget)) return false;
-  report_.kernel = kernel;
-  report_.reason = std::move(reason);
-  return true;
-}
-
-template <class V> tuner_options planner<V>::terms() const {
-  return {.memory_budget = report_.memory_budget,
-          .multiplies = options_.expected_multiplies,
-          .are_steps = options_.are_steps,
-          .deterministic = options_.deterministic};
-}
-
-template <class V> void planner<V>::report_on(const tuner<V>& held) {
-  report_.base_kernel = held.base_kernel();
-  report_.candidates = held.candidates();
-  for (const plan_candidate& c : report_.candidates)
-    if (c.is_chosen) report_.kernel = c.kernel;
-}
-
-template <class V> plan<V> planner<V>::make_forced() {
-  const kernel_row& kernel = find_kernel(options_.kernel, report_.kind);
-  if (options_.deterministic && !kernel.is_repeatable)
-    throw unsupported(
-        fmt::format("the products of {} are not the same bits every time; allow that "
-                    "(deterministic = false), or choose another",
-                    kernel.name));
-  auto ready = prepare(kernel.name);
-  // Who asks for one by name has it, unless a budget was named too.
-  if (!options_.memory_budget) report_.memory_budget = static_cast<double>(ready->storage().bytes);
-  if (!accept(kernel.name, *ready, "asked for by name"))
-    throw unsupported(fmt::format("{} takes {}: more than the memory budget", kernel.name,
-                                  format_bytes(ready->storage().bytes)));
-  return finish(nullptr, std::move(ready));
-}
-
-template <class V> std::optional<plan<V>> planner<V>::recall(const std::string& key) {
-  const auto choice = recall_choice(options_.remembered, key);
-  if (!choice) return std::nullopt;
-  report_.is_remembered = true;
-  try {
-    if (auto made = make_remembered(*choice, fmt::format("remembered in {}", options_.remembered)))
-      return made;
-  } catch (const unsupported&) {  // no kernel of this table, or not for this matrix: choose anew
-  }
-  report_.is_remembered = false;
-  return std::nullopt;
-}
-
-template <class V> plan<V> planner<V>::make() {
-  if (!options_.kernel.empty()) return make_forced();
-  if (static_cast<double>(report_.csr_bytes) <= report_.memory_budget) {
-    if (std::string reason = find_too_small(); !reason.empty()) return keep_csr(std::move(reason));
-    if (options_.expected_multiplies < fewest_multiplies)
-      return keep_csr(fmt::format("fewer than {} multiplies: no conversion could pay", fewest_multiplies));
-  }
-  if (options_.remembered.empty()) return make_measured();
-  const std::string key = find_choice_key();
-  if (auto remembered = recall(key)) return std::move(*remembered);
-  plan<V> made = make_measured();
-  remember_choice(options_.remembered, key, made.report());
-  return made;
-}
-
-template class planner<float>;
-template class planner<double>;
+#define NONZERO_INSTANTIATE(V) template plan<V> make_plan_by(measuring<V>&, const plan_options&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

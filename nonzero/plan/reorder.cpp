@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/threads.hpp>
+#include <nonzero/core/values.hpp>
 #include <nonzero/plan/reorder.hpp>
 
 namespace nz {
@@ -28,7 +29,7 @@ struct owned_graph {
   array<index> neighbour;
 };
 
-/// A number for a pair that looks random; only differences of sums of them are used.
+/// A hash of a pair; only differences of sums of them are used.
 std::uint64_t mix(std::uint64_t pair) {
   pair *= 0x9e3779b97f4a7c15u;  // odd, its bits evenly spread: 2^64 / the golden ratio
   pair ^= pair >> 32;
@@ -88,7 +89,7 @@ class waiting_nodes {
   array<std::uint8_t> bits_;
 };
 
-/// Fetches what a walk will need of the nodes further down its queue: memory takes as long as many nodes do.
+/// Prefetches what the search will need of nodes further down its queue: a miss takes as long as many nodes.
 // Always inlined: GCC 12 takes a function that only fetches for one without effect, and drops the call.
 [[gnu::always_inline]] inline void prefetch_ahead(const graph& g, const index* queue, index head,
                                                   index tail) {
@@ -108,7 +109,7 @@ array<std::uint8_t> find_degrees(const graph& g) {
   return out;
 }
 
-/// Numbers the nodes of a graph, a connected part after the other.
+/// Numbers the nodes of a graph, one connected component after the other.
 class numbering {
  public:
   explicit numbering(const graph& g)
@@ -188,7 +189,8 @@ template <class V> array<index> reverse_cuthill_mckee(csr_view<V> a) {
   return numbering({both.begin, both.neighbour}).backwards();
 }
 
-template array<index> reverse_cuthill_mckee(csr_view<float>);
-template array<index> reverse_cuthill_mckee(csr_view<double>);
+#define NONZERO_INSTANTIATE(V) template array<index> reverse_cuthill_mckee(csr_view<V>);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -1,17 +1,19 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include <nonzero/formats/csr.hpp>
+#include <nonzero/kernel/prepared_matrix.hpp>
 
-// New numbers for the rows and columns of a square matrix, so that what rows close to each other gather from
-// x lies close together too. An order lists the old numbers: order[new] = old. All of it is the same bit by
-// bit for any number of threads.
+// Renumbers the rows and columns of a square matrix, so that rows close to each other gather elements of x
+// that are close together. An order lists the old numbers: order[new] = old. Results have the same bits for
+// any number of threads.
 namespace nz {
 
-/// An order of small bandwidth, by reverse Cuthill–McKee: breadth first from a node far out, at each node its
-/// neighbours by rising degree, all of it read backwards. Where the pattern of `a` is not symmetric, that of
-/// A + A^T is walked, which takes the memory of twice the columns of `a`. Connected parts follow each other.
+/// An order of small bandwidth, by reverse Cuthill–McKee: breadth first from a peripheral node, at each node
+/// its neighbours by rising degree, then reversed. Where the pattern of `a` is not symmetric, that of A + A^T
+/// is used, which takes the memory of twice the columns of `a`. Connected components follow each other.
 /// Throws `shape_error` unless `a` is square.
 template <class V> array<index> reverse_cuthill_mckee(csr_view<V> a);
 template <class V> array<index> reverse_cuthill_mckee(const csr<V>& a) {
@@ -29,5 +31,13 @@ template <class V> csr<V> permute_symmetric(csr_view<V> a, std::span<const index
 template <class V> csr<V> permute_symmetric(const csr<V>& a, std::span<const index> order) {
   return permute_symmetric(csr_view<V>(a), order);
 }
+
+/// The matrix A made of `inner`, which is P A P^T (permute_symmetric) prepared for a kernel of the host. A
+/// multiply permutes x, multiplies, and permutes the result into y: two passes over the vectors. Keeps the
+/// order and two vectors beside `inner`, which storage() counts. Throws `shape_error` unless `inner` is
+/// square and order[new] = old an order of its rows, `device_error` where it is on a GPU.
+template <class V>
+std::unique_ptr<prepared_matrix<V>> make_reordered(std::unique_ptr<prepared_matrix<V>> inner,
+                                                   std::span<const index> order);
 
 }  // namespace nz

@@ -296,4 +296,24 @@ TEST(GradientsOnTheCpu, PlanAgainFromARememberedChoiceToo) {
   EXPECT_EQ(first.x, second.x);
 }
 
+TYPED_TEST(Gradients, TakeViewsAndMatricesOnTheirDevice) {
+  using V = typename TypeParam::V;
+  const auto a = nz::generate::from_spec<V>("poisson2d:20");
+  const std::vector<V> b = battery::numbers<V>(static_cast<std::size_t>(a.rows), 5);
+  const std::vector<std::int32_t> narrow(a.row_begin.begin(), a.row_begin.end());
+  const auto owned = nz::conjugate_gradients<V>(a, b, this->options);
+  const auto wide = nz::conjugate_gradients<V>(nz::csr_view<V>(a), b, this->options);
+  const auto slim = nz::conjugate_gradients<V>(
+      nz::csr_view<V, std::int32_t>(a.rows, a.cols, narrow, a.col, a.val), b, this->options);
+  EXPECT_EQ(wide.x, owned.x);
+  EXPECT_EQ(slim.x, owned.x);
+  if (TypeParam::kind == device_kind::cpu) return;
+  const auto placed = nz::place_csr(a, this->options.plan.on);
+  const auto there = nz::conjugate_gradients<V>(placed, b, this->options);
+  EXPECT_EQ(there.x, owned.x);
+  EXPECT_EQ(there.plan.kind, TypeParam::kind);
+  this->options.plan.on = nz::cpu_device();
+  EXPECT_THROW(nz::conjugate_gradients<V>(placed, b, this->options), nz::device_error);
+}
+
 }  // namespace

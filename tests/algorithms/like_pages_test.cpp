@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nonzero/algorithms/like_pages_internal.hpp>
+#include <nonzero/algorithms/link_matrix_internal.hpp>
 #include <nonzero/io/generate.hpp>
 
 #include "tests/algorithms/graphs.hpp"

@@ -294,4 +294,20 @@ TYPED_TEST(PageRank, RenumbersPagesWhereLinksAreManyAndScattered) {
   EXPECT_FALSE(is_renumbered(nz::generate::banded<TypeParam>(100'000, 4)));
 }
 
+TYPED_TEST(PageRank, TakesViewsAndMatricesOnADevice) {
+  using V = TypeParam;
+  const csr<V> links = crowded_graph<V>();
+  const std::vector<std::int32_t> narrow(links.row_begin.begin(), links.row_begin.end());
+  const auto owned = nz::pagerank(links);
+  EXPECT_EQ(nz::pagerank(nz::csr_view<V>(links)).rank, owned.rank);
+  const nz::csr_view<V, std::int32_t> slim(links.rows, links.cols, narrow, links.col, links.val);
+  EXPECT_EQ(nz::pagerank(slim).rank, owned.rank);
+  const auto emulator = nz::find_device("emulator");
+  const auto there = nz::pagerank(nz::place_csr(links, emulator));
+  EXPECT_EQ(there.plan.kind, nz::device_kind::emulator);
+  pagerank_options options;
+  options.plan.on = emulator;
+  EXPECT_EQ(there.rank, nz::pagerank(links, options).rank);
+}
+
 }  // namespace

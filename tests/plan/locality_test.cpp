@@ -26,7 +26,7 @@ TEST(Locality, OfADiagonalIsALineForEightDoubles) {
   const nz::locality found = find_locality(nz::generate::diagonal<double>(1024));
   EXPECT_DOUBLE_EQ(found.lines_per_entry, 1.0 / 8);
   EXPECT_DOUBLE_EQ(find_locality(nz::generate::diagonal<float>(1024)).lines_per_entry, 1.0 / 16);
-  EXPECT_EQ(found.far_share, 0);
+  EXPECT_EQ(found.far_fraction, 0);
   EXPECT_DOUBLE_EQ(found.nearby_columns_per_entry,
                    1);  // a row reaches only itself, which it shares with none
 }
@@ -37,8 +37,8 @@ TEST(Locality, TellsAShuffledMeshFromAnOrderedOne) {
   const nz::locality good = find_locality(mesh), bad = find_locality(mixed);
   EXPECT_LT(good.lines_per_entry, 0.15);
   EXPECT_GT(bad.lines_per_entry, 0.7);
-  EXPECT_EQ(good.far_share, 0);
-  EXPECT_GT(bad.far_share, 0.5);
+  EXPECT_EQ(good.far_fraction, 0);
+  EXPECT_GT(bad.far_fraction, 0.5);
   const auto again = nz::permute_symmetric<double>(mixed, nz::reverse_cuthill_mckee(mixed));
   EXPECT_LT(find_locality(again).lines_per_entry, 0.15);
 }
@@ -53,7 +53,7 @@ TEST(Locality, IsBetweenNothingAndOneOnTheWholeBattery) {
   for (const auto& [name, a] : battery::matrices<float>()) {
     SCOPED_TRACE(name);
     const nz::locality found = find_locality(a);
-    for (const double share : {found.lines_per_entry, found.far_share, found.nearby_columns_per_entry}) {
+    for (const double share : {found.lines_per_entry, found.far_fraction, found.nearby_columns_per_entry}) {
       EXPECT_GE(share, 0);
       EXPECT_LE(share, 1);
     }

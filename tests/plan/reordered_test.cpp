@@ -8,7 +8,6 @@
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/plan/reorder.hpp>
-#include <nonzero/plan/reordered.hpp>
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"

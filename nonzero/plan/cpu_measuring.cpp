@@ -1,0 +1,331 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <nonzero/core/threads.hpp>
+#include <nonzero/core/values.hpp>
+#include <nonzero/formats/fingerprint.hpp>
+#include <nonzero/formats/sbsr.hpp>
+#include <nonzero/plan/choices_internal.hpp>
+#include <nonzero/plan/cpu_survey_internal.hpp>
+#include <nonzero/plan/kernels.hpp>
+#include <nonzero/plan/measuring_internal.hpp>
+#include <nonzero/plan/reorder.hpp>
+
+// On the CPU every candidate converts a sample of the rows, which predicts the whole matrix.
+namespace nz {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+/// The base: it needs no conversion.
+constexpr std::string_view base_name = "csr_balanced";
+
+/// Below both, planning takes longer than it could save: entries, and entries times multiplies to come.
+constexpr offset fewest_entries = 20'000;
+constexpr double fewest_products = 2e6;
+constexpr double default_budget = 1.15;  // times CSR's bytes
+
+/// The fraction of the base's waiting time that another kernel that gathers is expected to wait too. The
+/// rest may be mispredicted branches, because row lengths change all the time, which sorted rows avoid. A
+/// sample is too short to tell: its branches are soon learnt.
+constexpr double shared_waiting = 0.5;
+/// Bytes of x that a core's L2 holds beside the rest, on most processors.
+constexpr double l2_bytes = 512 * 1024;
+/// The fraction of all the time to come that may go into samples.
+constexpr double sampling_fraction = 0.03;
+
+/// What finding an order and writing the matrix again takes, in multiplies of a scattered matrix: 10 to 25
+/// were measured.
+constexpr double reorder_multiplies = 25;
+/// How much longer a multiply in a good order takes than reading its bytes.
+constexpr double ordered_slowdown = 1.3;
+/// An order is tried where it promises at least this fraction of the time.
+constexpr double least_promised_gain = 0.15;
+/// locality::nearby_columns_per_entry above which no order helps: meshes have 0.1 to 0.3, random graphs 0.9
+/// to 1.
+constexpr double most_nearby_columns = 0.5;
+
+/// OpenMP teams that this thread starts have one thread while this lives: a sample is too short for many.
+class one_thread {
+ public:
+  one_thread() { omp_set_num_threads(1); }
+  ~one_thread() { omp_set_num_threads(before_); }
+  one_thread(const one_thread&) = delete;
+  one_thread& operator=(const one_thread&) = delete;
+
+ private:
+  int before_ = omp_get_max_threads();
+};
+
+constexpr std::int64_t grain = 1 << 18;
+
+template <class T> array<T> copy_in_parallel(std::span<const T> from) {
+  array<T> out(from.size());
+  parallel_ranges(static_cast<std::int64_t>(from.size()), grain, 0,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    std::copy(from.begin() + begin, from.begin() + end, out.begin() + begin);
+                  });
+  return out;
+}
+
+template <class V> array<V> ones(index size) {
+  array<V> out(static_cast<std::size_t>(size));
+  parallel_ranges(size, grain, 0, [&](std::int64_t begin, std::int64_t end) {
+    std::fill(out.begin() + begin, out.begin() + end, V{1});
+  });
+  return out;
+}
+
+/// Long enough that a kernel's setup does not count, short enough for a core's own caches.
+template <class A> csr<A> make_sample(csr_view<A> a) {
+  constexpr offset least = 12 * 1024, most = 96 * 1024, fraction = 64;
+  return sample_windows(a, std::clamp(a.nnz() / fraction, least, most));
+}
+
+template <class A, class V> class cpu_measuring final : public measuring<V> {
+ public:
+  cpu_measuring(csr_view<A> a, std::shared_ptr<const void> kept, bool may_borrow, const plan_options& options)
+      : measuring<V>(begin_report<A, V>(a.rows, a.cols, a.nnz(), footprint_of(a).bytes, options)),
+        a_(a),
+        kept_(std::move(kept)),
+        may_borrow_(may_borrow),
+        options_(options) {
+    start_.machine = machine_text(options.simd);
+    start_.memory_budget =
+        options.memory_budget.value_or(default_budget * static_cast<double>(start_.csr_bytes));
+  }
+
+  std::string find_too_small() const override {
+    const double products = static_cast<double>(a_.nnz()) *
+                            static_cast<double>(std::max<std::int64_t>(0, options_.expected_multiplies));
+    if (a_.nnz() >= fewest_entries || products >= fewest_products) return {};
+    return fmt::format("fewer than {} entries: planning would take longer than it could save",
+                       fewest_entries);
+  }
+  std::vector<const kernel_row*> csr_kernels(plan_report&) override { return {&base()}; }
+  std::string find_choice_key() const override {
+    return choice_key(fingerprint(a_), machine_hash(options_.simd), options_, start_);
+  }
+  bool has(const kernel_row& kernel) const override { return kernel.functions_for<A, V>().host != nullptr; }
+
+  /// Kernels of CSR use the caller's arrays where they may be borrowed; else the plan owns a copy.
+  std::unique_ptr<prepared_matrix<V>> prepare(const kernel_row& kernel, padding_budget budget) override {
+    const bool is_csr = kernel.format == "csr";
+    if (is_csr && !may_borrow_) {
+      auto own = std::make_shared<csr<A>>(csr<A>{a_.rows, a_.cols, copy_in_parallel(a_.row_begin),
+                                                 copy_in_parallel(a_.col), copy_in_parallel(a_.val)});
+      auto out = prepare_view(kernel, *own, budget);
+      out->keep(std::move(own));
+      return out;
+    }
+    auto out = prepare_view(kernel, a_, budget);
+    if (is_csr && kept_) out->keep(kept_);
+    return out;
+  }
+
+  void survey(plan_report& report) override {
+    report.longest_row = find_longest_row(a_);
+    report.gathers = find_locality(a_);
+  }
+  std::vector<plan_candidate> measure_base() override;
+  std::unique_ptr<prepared_matrix<V>> take_base() override { return prepare(base(), {}); }
+  void predict(const kernel_row& kernel, plan_candidate& out) override;
+  double time(const prepared_matrix<V>& ready) override { return time_multiply(ready, y_.size()); }
+  double time_base() override { return time(*base_); }
+
+  bool could_reorder(const plan_report& report) const override;
+  std::unique_ptr<measuring<V>> reorder() override {
+    if (a_.rows != a_.cols) return nullptr;
+    array<index> order = reverse_cuthill_mckee(a_);
+    auto permuted = std::make_shared<const csr<A>>(permute_symmetric(a_, std::span<const index>(order)));
+    const csr_view<A> view = *permuted;
+    auto out = std::make_unique<cpu_measuring>(view, std::move(permuted), true, options_);
+    out->order_ = std::move(order);
+    out->start_.memory_budget = this->memory_budget() - order_bytes();
+    return out;
+  }
+  std::unique_ptr<prepared_matrix<V>> in_old_order(std::unique_ptr<prepared_matrix<V>> ready) override {
+    return order_.empty() ? std::move(ready)
+                          : make_reordered(std::move(ready), std::span<const index>(order_));
+  }
+
+ private:
+  using measuring<V>::start_;
+  using measuring<V>::bytes_per_second;
+  using measuring<V>::waiting_seconds;
+
+  struct whole {
+    double bytes = 0, seconds = 0, conversion = 0;  // predicted for the whole matrix
+  };
+
+  static const kernel_row& base() { return find_kernel(base_name, device_kind::cpu); }
+  std::unique_ptr<prepared_matrix<V>> prepare_view(const kernel_row& kernel, csr_view<A> a,
+                                                   padding_budget budget) const {
+    return kernel.template prepare<V>(a, {.budget = budget, .simd = options_.simd});
+  }
+  double csr_bytes() const { return static_cast<double>(start_.csr_bytes); }
+  /// What make_reordered keeps beside the matrix.
+  double order_bytes() const { return static_cast<double>(a_.rows) * (sizeof(index) + 2 * sizeof(V)); }
+  double time_multiply(const prepared_matrix<V>& ready, std::size_t rows) const;
+  double time_sample(const kernel_row& kernel, const prepared_matrix<V>& ready) const;
+  whole predict_whole(const kernel_row& kernel) const;
+  whole predict_triangle(const kernel_row& kernel) const;
+
+  csr_view<A> a_;
+  std::shared_ptr<const void> kept_;
+  bool may_borrow_;
+  const plan_options& options_;
+  array<index> order_;  // of the rows; empty: as given
+  array<V> x_;
+  mutable array<V> y_;
+  std::unique_ptr<prepared_matrix<V>> base_;
+  csr<A> sample_;
+  double scale_ = 1;  // the matrix against the sample
+  double base_seconds_ = 0;
+  std::vector<plan_candidate> predicted_;
+  std::optional<clock::time_point> sampling_since_;
+};
+
+template <class A, class V> std::vector<plan_candidate> cpu_measuring<A, V>::measure_base() {
+  x_ = ones<V>(a_.cols);
+  y_ = ones<V>(a_.rows);
+  base_ = prepare_view(base(), a_, {});
+  sample_ = make_sample(a_);
+  scale_ = csr_bytes() / static_cast<double>(footprint_of(sample_).bytes);
+  base_seconds_ = time_base();
+  bytes_per_second = std::max(read_speed(a_), static_cast<double>(base_->traffic()) / base_seconds_);
+  // Without waiting, which is still 0, this is what bytes and instructions take.
+  waiting_seconds = std::max(0.0, base_seconds_ - predict_whole(base()).seconds);
+  return {base_candidate(base_name, base_seconds_, csr_bytes())};
+}
+
+/// The shorter of two, after one to warm up: other work on the machine only adds.
+template <class A, class V>
+double cpu_measuring<A, V>::time_multiply(const prepared_matrix<V>& ready, std::size_t rows) const {
+  constexpr int most_runs = 2;
+  constexpr double enough = 5e-3, shortest_run = 10e-6;  // seconds
+  const std::span<V> y = std::span(y_).first(rows);
+  const auto run = [&](int calls) {
+    const auto start = clock::now();
+    for (int i = 0; i < calls; ++i) ready.multiply(V{1}, x_, V{0}, y);
+    return seconds_since(start) / calls;
+  };
+  double best = run(1);  // only a first guess
+  const int calls = std::max(1, static_cast<int>(shortest_run / std::max(best, 1e-9)));
+  const auto start = clock::now();
+  best = run(calls);
+  for (int i = 1; i < most_runs && seconds_since(start) < enough; ++i) best = std::min(best, run(calls));
+  return best;
+}
+
+/// A kernel that reads x in blocks gets a sample whose columns are folded into one block: otherwise it would
+/// read all of x for the few rows of a sample.
+template <class A, class V>
+double cpu_measuring<A, V>::time_sample(const kernel_row& kernel, const prepared_matrix<V>& ready) const {
+  const auto rows = static_cast<std::size_t>(sample_.rows);
+  if (!kernel.is_gather_free) return time_multiply(ready, rows);
+  constexpr index block = 4096;
+  csr<A> folded = sample_;
+  for (index& col : folded.col) col %= block;
+  return time_multiply(*prepare_view(kernel, folded, {}), rows);
+}
+
+/// What a kernel would take for the whole matrix, from what one thread takes for the sample. Throws
+/// `unsupported`.
+template <class A, class V>
+typename cpu_measuring<A, V>::whole cpu_measuring<A, V>::predict_whole(const kernel_row& kernel) const {
+  const int threads = is_for_one_thread(a_) ? 1 : thread_count(0);
+  const one_thread alone;
+  const auto start = clock::now();
+  const auto ready = prepare_view(kernel, sample_, this->padding());
+  whole out;
+  out.conversion = seconds_since(start) * scale_ / threads;
+  out.bytes = static_cast<double>(ready->storage().bytes) * scale_;
+  const double x_bytes = static_cast<double>(a_.cols) * sizeof(V);
+  const double own = static_cast<double>(ready->traffic()) - x_bytes;  // grows with the rows
+  const double moving = (own * scale_ + x_bytes) / bytes_per_second;
+  const double instructions = time_sample(kernel, *ready) * scale_ / threads;
+  const double waiting = kernel.is_gather_free ? 0 : shared_waiting * waiting_seconds;
+  out.seconds = std::max(moving, instructions) + waiting;
+  return out;
+}
+
+/// What a kernel of one triangle would take, from the prediction for both. Throws `unsupported`.
+template <class A, class V>
+typename cpu_measuring<A, V>::whole cpu_measuring<A, V>::predict_triangle(const kernel_row& kernel) const {
+  constexpr double bytes = 0.55, seconds = 0.7, conversion = 1.6;  // as fractions of those for both
+  for (const plan_candidate& both : predicted_) {
+    if (both.kernel != kernel.both_triangles || !both.predicted_seconds) continue;
+    find_symmetric_block_size(a_);  // refuses most that are not symmetric
+    return {bytes * static_cast<double>(*both.predicted_bytes), seconds * *both.predicted_seconds,
+            conversion * *both.predicted_conversion};
+  }
+  throw unsupported(fmt::format("{}, from which it is predicted, does not suit", kernel.both_triangles));
+}
+
+template <class A, class V> void cpu_measuring<A, V>::predict(const kernel_row& kernel, plan_candidate& out) {
+  if (!sampling_since_) sampling_since_ = clock::now();
+  const double allowed =
+      sampling_fraction * static_cast<double>(options_.expected_multiplies) * base_seconds_;
+  const bool x_is_near = static_cast<double>(a_.cols) * sizeof(V) <= l2_bytes;
+  if (this->does_csr_fit() && seconds_since(*sampling_since_) >= allowed) {
+    out.verdict = "not looked at: that would take longer than it could save";
+    return;
+  }
+  if (this->does_csr_fit() && kernel.is_gather_free && x_is_near) {
+    out.verdict = "a core's cache holds all of x: it has nothing to gain";
+    return;
+  }
+  try {
+    const whole seen = kernel.both_triangles.empty() ? predict_whole(kernel) : predict_triangle(kernel);
+    out.predicted_bytes = static_cast<std::uint64_t>(seen.bytes);
+    out.predicted_seconds = seen.seconds;
+    out.predicted_conversion = seen.conversion;
+    // What a sample needs between two passes says little of the whole matrix; the tuner checks it once it is
+    // converted.
+    if (seen.bytes > this->memory_budget() && !kernel.is_gather_free)
+      out.verdict = "would not fit the memory budget";
+    predicted_.push_back(out);
+  } catch (const unsupported& e) {
+    const char* const what = kernel.both_triangles.empty() ? " a sample of the rows" : "";
+    out.verdict = fmt::format("refused{}: {}", what, e.what());
+  }
+}
+
+/// Whether rows that are close to each other in the graph share columns, are not numbered so, and lose enough
+/// time by that to pay for another order.
+template <class A, class V> bool cpu_measuring<A, V>::could_reorder(const plan_report& report) const {
+  if (!options_.may_reorder || a_.rows != a_.cols) return false;
+  constexpr double line = 64, near_column = 2;  // bytes
+  const double lines = report.gathers.lines_per_entry, nearby = report.gathers.nearby_columns_per_entry;
+  if (nearby > most_nearby_columns || lines < 4 * nearby * sizeof(V) / line) return false;
+  // In a good order columns are near each other, so that some kernel may hold them in two bytes.
+  const double least_bytes = static_cast<double>(a_.nnz()) * (sizeof(A) + near_column) + order_bytes();
+  if (!(least_bytes <= this->memory_budget())) return false;
+  const double reading = static_cast<double>(base_->traffic()) / bytes_per_second;
+  const double per_line = (base_seconds_ - reading) / (lines * static_cast<double>(a_.nnz()));
+  // Bringing x into the order, and y out of it, is scattered too: twice as many elements as rows.
+  const double ordered = ordered_slowdown * reading + 2 * per_line * a_.rows;
+  const double gain = base_seconds_ - ordered;
+  return gain > least_promised_gain * base_seconds_ &&
+         reorder_multiplies * base_seconds_ <
+             paying_fraction * static_cast<double>(options_.expected_multiplies) * gain;
+}
+
+}  // namespace
+
+template <class A, class V>
+std::unique_ptr<measuring<V>> measure_on_cpu(csr_view<A> a, std::shared_ptr<const void> kept, bool may_borrow,
+                                             const plan_options& options) {
+  return std::make_unique<cpu_measuring<A, V>>(a, std::move(kept), may_borrow, options);
+}
+
+#define NONZERO_INSTANTIATE(A, V)                                                                       \
+  template std::unique_ptr<measuring<V>> measure_on_cpu<A, V>(csr_view<A>, std::shared_ptr<const void>, \
+                                                              bool, const plan_options&);
+NONZERO_FOR_EACH_STORAGE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
+
+}  // namespace nz

@@ -1,0 +1,248 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <nonzero/core/values.hpp>
+#include <nonzero/gpu/cuda/device.hpp>
+#include <nonzero/gpu/emulator/device.hpp>
+#include <nonzero/plan/choices_internal.hpp>
+#include <nonzero/plan/kernels.hpp>
+#include <nonzero/plan/measure.hpp>
+#include <nonzero/plan/measuring_internal.hpp>
+
+// On a GPU, or in the emulator, the kernels of CSR share the matrix that is there, so those that may suit are
+// timed, and the fastest is the base. Others predict from surveys.
+namespace nz {
+namespace {
+
+/// Times CSR's bytes, plus what a kernel keeps beside a small matrix.
+constexpr double default_budget = 1.1, default_bytes = 64 << 10;
+/// What a conversion on the device takes besides its passes: launches, allocations, a few numbers read back.
+constexpr double conversion_seconds = 3e-4;
+/// The fraction of CSR's time above which the use of x is surveyed too.
+constexpr double much_waiting = 0.2;
+
+template <class V> device_surveys<V> surveys_for(device_kind kind) {
+  return kind == device_kind::cuda ? cuda_surveys<V>() : emulator_surveys<V>();
+}
+
+/// Ones, written by copies that double: nothing long comes from the host.
+template <class V> vector<V> ones(const std::shared_ptr<device>& on, index size) {
+  constexpr std::size_t first = 4096;
+  vector<V> out(on, static_cast<std::size_t>(size));
+  if (size == 0) return out;
+  const std::vector<V> host(std::min(first, out.size()), V{1});
+  on->copy(out.data(), host.data(), host.size() * sizeof(V), {});
+  for (std::size_t written = host.size(); written < out.size(); written *= 2)
+    on->copy(out.data() + written, out.data(), std::min(written, out.size() - written) * sizeof(V), {});
+  on->synchronize({});
+  return out;
+}
+
+template <class A, class V> class device_measuring final : public measuring<V> {
+ public:
+  device_measuring(std::shared_ptr<const device_csr<A>> a, const plan_options& options)
+      : measuring<V>(begin_report<A, V>(a->rows, a->cols, a->nnz, a->storage().bytes, options)),
+        a_(std::move(a)),
+        options_(options),
+        surveys_(surveys_for<A>(a_->where()->kind())) {
+    start_.machine = a_->where()->description();
+    start_.kind = a_->where()->kind();
+    const auto csr_bytes = static_cast<double>(start_.csr_bytes);
+    start_.memory_budget = options.memory_budget.value_or(default_budget * csr_bytes + default_bytes);
+    this->most_conversions = 2;
+    features_ = {.rows = a_->rows,
+                 .cols = a_->cols,
+                 .nnz = a_->nnz,
+                 .value_bytes = sizeof(A),
+                 .csr_bytes = csr_bytes,
+                 .cache_bytes = static_cast<double>(a_->where()->cache_bytes()),
+                 .row = {},
+                 .slice = {}};
+  }
+
+  /// A conversion saves no more than reading all of CSR takes.
+  std::string find_too_small() const override {
+    if (features_.is_small()) return "less than 1 MiB: no conversion could pay";
+    const double reading = features_.csr_bytes / copy_speed(a_->where());
+    if (reading * static_cast<double>(options_.expected_multiplies) > conversion_seconds / paying_fraction)
+      return {};
+    return fmt::format("too small for a conversion to pay within {} multiplies",
+                       options_.expected_multiplies);
+  }
+  /// The one of the highest preference, then the one that keeps the least memory beside the matrix.
+  std::vector<const kernel_row*> csr_kernels(plan_report& report) override {
+    survey_rows(report);
+    const kernel_row* preferred = nullptr;
+    for (const kernel_row& kernel : kernels())
+      if (is_csr(kernel) && kernel.predict != nullptr && has(kernel) &&
+          (preferred == nullptr ||
+           kernel.predict(features_).preference > preferred->predict(features_).preference))
+        preferred = &kernel;
+    return {preferred, &smallest()};
+  }
+  std::string find_choice_key() const override {
+    return choice_key(surveys_.fingerprint(*a_), machine_hash(*a_->where()), options_, start_);
+  }
+  bool has(const kernel_row& kernel) const override { return kernel.functions_for<A, V>().device != nullptr; }
+  std::unique_ptr<prepared_matrix<V>> prepare(const kernel_row& kernel, padding_budget budget) override {
+    return kernel.template prepare<V>(a_, {.budget = budget});
+  }
+
+  void survey(plan_report& report) override {
+    survey_rows(report);
+    features_.slice = surveys_.slices(*a_);
+    report.are_steps = options_.are_steps;
+  }
+  std::vector<plan_candidate> measure_base() override;
+  std::unique_ptr<prepared_matrix<V>> take_base() override { return std::move(base_); }
+  void predict(const kernel_row& kernel, plan_candidate& out) override;
+  double time(const prepared_matrix<V>& ready) override;
+  double time_base() override { return time(*base_); }
+
+ private:
+  using measuring<V>::start_;
+  using measuring<V>::waiting_seconds;
+
+  bool is_csr(const kernel_row& kernel) const {
+    return kernel.runs_on == start_.kind && kernel.format == "csr";
+  }
+  const kernel_row& smallest() const {
+    return *std::ranges::find_if(kernels(), [&](const kernel_row& kernel) {
+      return kernel.runs_on == start_.kind && kernel.is_smallest;
+    });
+  }
+  void survey_rows(plan_report& report) {
+    features_.row = surveys_.rows(*a_);
+    report.longest_row = features_.row.longest;
+  }
+  /// Bytes of x and y.
+  double vector_bytes() const { return (static_cast<double>(a_->rows) + a_->cols) * sizeof(V); }
+  std::vector<plan_candidate> time_csr_kernels();
+
+  std::shared_ptr<const device_csr<A>> a_;
+  const plan_options& options_;
+  device_surveys<A> surveys_;
+  device_features features_;
+  vector<V> x_, y_;
+  vector<double> sums_;
+  std::unique_ptr<prepared_matrix<V>> base_;
+};
+
+/// A few calls, twice where they are short, after one to warm up; the shortest counts.
+template <class A, class V> double device_measuring<A, V>::time(const prepared_matrix<V>& ready) {
+  constexpr double sample_seconds = 6e-5, long_call = 1.5e-4;
+  constexpr int most_calls = 16;
+  device& on = *a_->where();
+  const auto multiply = [&](stream in) {
+    if (options_.are_steps)
+      ready.apply(x_, {.measure = {{measured::distance}}}, y_, sums_, in);
+    else
+      ready.multiply(V{1}, x_, V{0}, y_, in);
+  };
+  const double first = on.measure(1, multiply);
+  const int calls = std::clamp(static_cast<int>(sample_seconds / std::max(first, 1e-9)), 1, most_calls);
+  double best = first;
+  for (int samples = first < long_call ? 2 : 1; samples > 0; --samples)
+    best = std::min(best, on.measure(calls, multiply) / calls);
+  return best;
+}
+
+/// The fastest kernel of CSR that fits the budget; where no candidate does, the kernel that takes the least
+/// memory.
+template <class A, class V> std::vector<plan_candidate> device_measuring<A, V>::time_csr_kernels() {
+  std::vector<plan_candidate> out(1);
+  std::string_view chosen;
+  double seconds = 0, bytes = 0;
+  const double budget = this->memory_budget();
+  for (const kernel_row& kernel : kernels()) {
+    if (!is_csr(kernel) || !kernel.is_candidate || !has(kernel)) continue;
+    plan_candidate& c = out.emplace_back();
+    c.kernel = kernel.name;
+    c.verdict = kernel.predict(features_).verdict;
+    if (!c.verdict.empty()) continue;
+    auto ready = prepare(kernel, {});
+    const auto takes = static_cast<double>(ready->storage().bytes);
+    c.seconds = time(*ready);
+    c.predicted_bytes = ready->storage().bytes;
+    const bool fits = takes <= budget, is_first = base_ == nullptr;
+    const bool is_better = bytes <= budget ? fits && *c.seconds < seconds : takes < bytes;
+    if (!is_first && !is_better) continue;
+    chosen = kernel.name;
+    base_ = std::move(ready);
+    seconds = *c.seconds;
+    bytes = takes;
+  }
+  if (base_ == nullptr || bytes > budget) {
+    auto ready = prepare(smallest(), {});
+    const auto takes = static_cast<double>(ready->storage().bytes);
+    if (base_ == nullptr || takes < bytes) {
+      chosen = smallest().name;
+      base_ = std::move(ready);
+      seconds = time(*base_);
+      bytes = takes;
+    }
+  }
+  std::erase_if(out, [&](const plan_candidate& c) { return c.kernel == chosen; });
+  out.front() = base_candidate(chosen, seconds, bytes);
+  for (std::size_t i = 1; i < out.size(); ++i)
+    if (out[i].verdict.empty())
+      out[i].verdict = static_cast<double>(*out[i].predicted_bytes) > budget
+                           ? "would not fit the memory budget"
+                           : fmt::format("slower than {}", chosen);
+  return out;
+}
+
+template <class A, class V> std::vector<plan_candidate> device_measuring<A, V>::measure_base() {
+  const auto& on = a_->where();
+  x_ = ones<V>(on, a_->cols);
+  y_ = vector<V>(on, static_cast<std::size_t>(a_->rows));
+  sums_ = vector<double>(on, 1);
+  features_.bytes_per_second = copy_speed(on);
+  std::vector<plan_candidate> out = time_csr_kernels();
+  const double seconds = *out.front().seconds, moved = features_.csr_bytes + vector_bytes();
+  double& speed = features_.bytes_per_second;
+  speed = std::max(speed, moved / seconds);  // a cache may be faster
+  waiting_seconds = std::max(0.0, seconds - launch_seconds - moved / speed);
+  this->bytes_per_second = speed;
+  // Which columns are used most matters where reading x is what takes the time.
+  if (waiting_seconds > much_waiting * seconds) features_.hub_fraction = surveys_.hub_fraction(*a_);
+  return out;
+}
+
+template <class A, class V>
+void device_measuring<A, V>::predict(const kernel_row& kernel, plan_candidate& out) {
+  constexpr double host_speed = 2e9;  // bytes of CSR per second: to the host, converted, and back
+  if (kernel.predict == nullptr) {
+    out.verdict = "it has no prediction";
+    return;
+  }
+  const prediction seen = kernel.predict(features_);
+  out.verdict = seen.verdict;
+  if (!out.verdict.empty()) return;
+  const double speed = features_.bytes_per_second;
+  const double waiting = kernel.is_gather_free ? 0 : seen.gathers * waiting_seconds;
+  const double moving = (seen.bytes + vector_bytes()) / speed + waiting;
+  out.predicted_bytes = static_cast<std::uint64_t>(seen.bytes);
+  out.predicted_seconds = launch_seconds + std::max(moving, seen.steps * step_seconds);
+  out.predicted_conversion = kernel.converts_on_device
+                                 ? conversion_seconds + seen.passes * features_.csr_bytes / speed
+                                 : features_.csr_bytes / host_speed;
+  if (seen.bytes > this->memory_budget()) out.verdict = "would not fit the memory budget";
+}
+
+}  // namespace
+
+template <class A, class V>
+std::unique_ptr<measuring<V>> measure_on_device(std::shared_ptr<const device_csr<A>> a,
+                                                const plan_options& options) {
+  return std::make_unique<device_measuring<A, V>>(std::move(a), options);
+}
+
+#define NONZERO_INSTANTIATE(A, V)                                                                      \
+  template std::unique_ptr<measuring<V>> measure_on_device<A, V>(std::shared_ptr<const device_csr<A>>, \
+                                                                 const plan_options&);
+NONZERO_FOR_EACH_STORAGE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
+
+}  // namespace nz

@@ -5,12 +5,13 @@
 
 #include <nonzero/formats/fingerprint.hpp>
 #include <nonzero/gpu/shared.cuh>
-#include <nonzero/gpu/threads.cuh>
-#include <nonzero/gpu/warp_slices_internal.hpp>
+#include <nonzero/gpu/slices_internal.hpp>
+#include <nonzero/gpu/values.cuh>
+#include <nonzero/gpu/warp.cuh>
 #include <nonzero/kernel/prediction.hpp>
 
-// The functions of formats/device_survey.hpp, for one Queue. Each block or warp leaves a record, and the host
-// adds them up: a few kilobytes.
+// The device_surveys of kernel/prediction.hpp, for one Queue. Each block or warp writes a record, and the
+// host adds them up: a few kilobytes.
 namespace nz::gpu {
 
 constexpr int survey_window = 1024;  // rows that sell_slices sorts together
@@ -27,11 +28,6 @@ struct slice_record {
   index spread = 0;              // the most columns between the k-th entries of two rows
   index inexact = 0, other = 0;  // rows with a value that is no float, or not the first one
 };
-
-template <class T, class Pick> __device__ T pick_of_warp(T value, Pick pick) {
-  for (int bit = 16; bit > 0; bit /= 2) value = pick(value, __shfl_xor_sync(full_warp, value, bit));
-  return value;
-}
 
 /// The steps that slices of sorted rows take: of v steps and more, as many as there are slices with a row so
 /// long. By one warp, 32 lengths at a time, the longest first.
@@ -81,7 +77,7 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
       in_slices = larger(in_slices, is_apart ? 0 : length);
       atomicAdd(&count[is_apart ? 0 : length < length_bins ? length : length_bins - 1], 1U);
     }
-    in_slices = pick_of_warp(in_slices, larger);
+    in_slices = warp_maximum(in_slices);
     if (threadIdx.x % 32 == 0) in_slices_of_warp[threadIdx.x / 32] = in_slices;
     __syncthreads();
     if (threadIdx.x < 32) {
@@ -91,7 +87,7 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
     }
     __syncthreads();
   }
-  found.longest = pick_of_warp(found.longest, larger);
+  found.longest = warp_maximum(found.longest);
   found.in_long_rows = group_sum<32>(found.in_long_rows);
   found.apart = group_sum<32>(found.apart);
   if (threadIdx.x % 32 == 0) found_by_warp[threadIdx.x / 32] = found;
@@ -109,14 +105,13 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
 /// The most columns that lie between the entries which lanes have in the same step.
 template <class Offset>
 __device__ index spread_of_slice(const index* __restrict__ col, Offset begin, int length) {
-  const auto smaller = [](index a, index b) { return a < b ? a : b; };
   const auto larger = [](index a, index b) { return a > b ? a : b; };
-  const int steps = pick_of_warp(length, larger);
+  const int steps = warp_maximum(length);
   index spread = 0;
   for (int k = 0; k < steps; ++k) {
     const index mine = k < length ? col[begin + k] : 0;
-    const index low = pick_of_warp(k < length ? mine : index{0x7fffffff}, smaller);
-    spread = larger(spread, pick_of_warp(k < length ? mine : index{0}, larger) - low);
+    const index low = warp_minimum(k < length ? mine : index{0x7fffffff});
+    spread = larger(spread, warp_maximum(k < length ? mine : index{0}) - low);
   }
   return spread;
 }
@@ -174,7 +169,7 @@ __global__ void fingerprint_kernel(index rows, offset nnz, const Offset* __restr
   if (s >= fingerprint_samples) return;
   const sampled_place at = fingerprint_place(s, rows, nnz);
   words[s * words_per_sample] = static_cast<std::uint64_t>(col[at.entry]);
-  words[s * words_per_sample + 1] = *reinterpret_cast<const value_bits<V>*>(val + at.entry);
+  words[s * words_per_sample + 1] = bits_of_value(val[at.entry]);
   words[s * words_per_sample + 2] = static_cast<std::uint64_t>(row_begin[at.row]);
 }
 

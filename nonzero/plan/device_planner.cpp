@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <nonzero/gpu/cuda/device.hpp>
-#include <nonzero/gpu/emulator/device.hpp>
+#include <nonzero/plan/back_ends.hpp>
 #include <nonzero/plan/device_tuner_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/plan/measure.hpp>
@@ -14,10 +13,6 @@ namespace {
 constexpr double default_budget = 1.1, default_bytes = 64 << 10;
 constexpr int most_conversions = 2;
 
-template <class V> device_surveys<V> surveys_for(device_kind kind) {
-  return kind == device_kind::cuda ? cuda_surveys<V>() : emulator_surveys<V>();
-}
-
 template <class V> class device_planner final : public planner<V> {
  public:
   device_planner(const std::shared_ptr<const device_csr<V>>& a, const plan_options& options)
@@ -26,7 +21,7 @@ template <class V> class device_planner final : public planner<V> {
                     a->where()->description(), a->where()->kind()},
                    options),
         a_(a),
-        surveys_(surveys_for<V>(a->where()->kind())) {}
+        surveys_(back_end_for(a->where()->kind()).template functions_for<V>().surveys) {}
 
  private:
   using planner<V>::options_;

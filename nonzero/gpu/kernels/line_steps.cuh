@@ -6,7 +6,7 @@
 #include <nonzero/core/types.hpp>
 #include <nonzero/gpu/fused_epilogue.cuh>
 #include <nonzero/gpu/shared.cuh>
-#include <nonzero/gpu/threads.cuh>
+#include <nonzero/gpu/warp.cuh>
 
 namespace nz::gpu {
 

@@ -3,16 +3,39 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <nonzero/core/vector.hpp>
-#include <nonzero/gpu/shared.cuh>
-#include <nonzero/gpu/threads.cuh>
-#include <nonzero/gpu/warp_slices_internal.hpp>
+#include <nonzero/formats/ell.hpp>
+#include <nonzero/gpu/slices_internal.hpp>
+#include <nonzero/gpu/warp.cuh>
 
-// How the device lays out slices for warps (warp_slices_internal.hpp), from the rows' offsets alone: bit by
-// bit as to_warp_slices and rows_of_slices do on the host. Rows may be block rows, and entries their blocks.
+// Slices of 32 rows: how the device assigns rows to them, from the row offsets alone, and what kernels need
+// to read them. Rows may be block rows, and entries their blocks.
 namespace nz::gpu {
+
+/// The row of a lane in a slice; -1 for a row that is stored apart.
+__device__ inline index row_of_place(const index* first, const index* listed, std::int64_t slice, int lane) {
+  const index known = first[slice];
+  return known >= 0 ? known + lane : listed[(-1 - std::int64_t{known}) * slice_height + lane];
+}
+
+/// Calls body(n, k) for steps [k, k + n) that cover [k, end) in order, with n, a power of two up to `Most`,
+/// as a compile-time constant: the loads of n steps have no test between them and are in flight at once.
+template <int Most, class Offset, class Body>
+__device__ __forceinline__ void in_batches(Offset k, Offset end, Body body) {
+  for (; end - k >= Most; k += Most) body(std::integral_constant<int, Most>{}, k);
+  if constexpr (Most > 1) in_batches<Most / 2>(k, end, body);
+}
+
+/// The x of column c of block j, and 0 at padding, to be multiplied by the 0 stored there. It loads in any
+/// case, to avoid a branch: where there is padding there is an entry too, and so a column c.
+template <int Size, class V> __device__ __forceinline__ V x_or_zero(const V* x, index j, int c) {
+  const bool is_padding = j == padding_column;
+  const V loaded = x[(is_padding ? 0 : j) * Size + c];
+  return is_padding ? V{0} : loaded;
+}
 
 /// A row as a number to sort by: longer rows first, equal lengths in their order.
 struct row_key {
@@ -28,23 +51,6 @@ struct row_key {
   __device__ static int row(std::uint64_t key) { return static_cast<int>(key % rows_per_window); }
 };
 
-/// Sorts a window's keys by a bitonic network. Every thread of the block calls it.
-__device__ inline void sort_window(shared_array<std::uint64_t, rows_per_window>& key) {
-  for (int size = 2; size <= rows_per_window; size *= 2)
-    for (int step = size / 2; step > 0; step /= 2) {
-      for (int pair = threadIdx.x; pair < rows_per_window / 2; pair += threads_per_block) {
-        const int low = 2 * pair - pair % step, high = low + step;
-        const bool rises = (low & size) == 0;
-        const std::uint64_t a = key[low], b = key[high];
-        if ((a > b) == rises) {
-          key[low] = b;
-          key[high] = a;
-        }
-      }
-      __syncthreads();
-    }
-}
-
 /// Whether a row is too long for a lane.
 template <class Offset>
 __device__ bool is_apart(const Offset* __restrict__ row_begin, std::int64_t row, Offset longest) {
@@ -56,11 +62,10 @@ __device__ Offset length_in_slices(const Offset* __restrict__ row_begin, std::in
   return is_apart(row_begin, row, longest) ? 0 : row_begin[row + 1] - row_begin[row];
 }
 
-// A block of threads sorts the rows of a window, unless they are in order as most of a regular matrix are.
-// Each slice's width is left in `width`, and a 0 behind the last; 1 in `is_listed` for slices whose rows do
-// not follow each other, or are apart, with the same 0.
-// Good: any lengths.  Traffic: 12 bytes per row and 8 per slice with 32-bit offsets.
-// Source: Batcher 1968 (bitonic sort).
+// A block of threads sorts the rows of a window, unless they are in order as in most of a regular matrix.
+// Writes each slice's width to `width`, and a 0 behind the last; 1 to `is_listed` for slices whose rows are
+// not consecutive, or stored apart, with the same 0. Good: any lengths.  Traffic: 12 bytes per row and 8 per
+// slice with 32-bit offsets. Source: Batcher 1968 (bitonic sort).
 template <class Offset>
 __global__ void __launch_bounds__(threads_per_block)
     sort_windows_kernel(index rows, const Offset* __restrict__ row_begin, Offset longest,
@@ -80,7 +85,7 @@ __global__ void __launch_bounds__(threads_per_block)
     is_in_order = is_in_order && key[i] <= key[i + 1];
   if (!is_in_order) atomicAdd(&out_of_order, 1U);
   __syncthreads();
-  if (out_of_order != 0) sort_window(key);
+  if (out_of_order != 0) sort_in_block<rows_per_window>(key);
 
   for (int i = thread; i < rows_per_window; i += threads_per_block) {  // a warp has a slice each time
     const std::int64_t place = first + i;
@@ -101,13 +106,16 @@ __global__ void __launch_bounds__(threads_per_block)
   }
 }
 
-/// Which row each place has, and where slice_rows says so.
+/// The rows of the slices, for 4 bytes per slice where they are consecutive, as in most slices of a regular
+/// matrix: 4 bytes per row are a tenth of the time of a tridiagonal one.
 struct row_lists {
-  const index* row;            // of each place, or -1 for one that is apart
+  const index* row;            // of each place, or -1 for one that is stored apart
   const index* listed_before;  // slices+1 long: how many slices before have their rows listed
-  index *first, *listed;       // as in slice_rows, to be written
+  // To be written. first: slices long; a slice's first row if the others follow it one by one, or -1 - n
+  // where its rows are in `listed` from n * slice_height on, with -1 at places without a row.
+  index *first, *listed;
 
-  /// Writes what slice_rows holds of a place and returns its row, or -1. Every place of the slices calls it.
+  /// Writes the entries of a place and returns its row, or -1. Called for every place of the slices.
   __device__ index list(std::int64_t place, index rows) const {
     const std::int64_t slice = place / slice_height;
     const index mine = place < rows ? row[place] : -1, before = listed_before[slice];
@@ -118,11 +126,11 @@ struct row_lists {
   }
 };
 
-/// What a queue gives for a time.
+/// The type of a queue's temporary<T>.
 template <class Queue, class T>
 using temporary_of = decltype(std::declval<Queue&>().template temporary<T>(std::size_t{0}));
 
-/// The layout of some rows, as it is after the launches in the queue.
+/// Which rows each slice has, once the launches in the queue are done.
 template <class Queue, class Offset> struct slice_layout {
   index rows;
   std::int64_t slices;
@@ -149,7 +157,7 @@ template <class Queue, class Offset> struct slice_layout {
   const index* listed() { return listed_before.data() + slices; }
 };
 
-/// slice_rows in the device's memory.
+/// `first` and `listed` of row_lists in the device's memory.
 struct device_slice_rows {
   vector<index> first, listed;
 

@@ -1,11 +1,62 @@
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/formats/bsr.hpp>
-#include <nonzero/gpu/warp_slices_internal.hpp>
+#include <nonzero/formats/sell.hpp>
+#include <nonzero/gpu/slices_internal.hpp>
 
+// What the device's conversions to slices must make, made on the host.
 namespace nz::gpu {
+
+/// SELL in slices for warps, converted by all threads, without rows of more entries than `longest`. Throws
+/// `unsupported` where padding would break the budget.
+template <class V>
+sell<V> to_warp_slices(csr_view<V> a, padding_budget budget,
+                       offset longest = std::numeric_limits<offset>::max()) {
+  constexpr index windows_per_task = 16;
+  array<index> window_begin{0};
+  while (window_begin.back() < a.rows)
+    window_begin.push_back(window_begin.back() + std::min(rows_per_window, a.rows - window_begin.back()));
+  const auto for_each_window = [](index windows, const std::function<void(index)>& task) {
+    parallel_ranges(windows, windows_per_task, 0, [&](std::int64_t begin, std::int64_t end) {
+      for (auto w = static_cast<index>(begin); w < end; ++w) task(w);
+    });
+  };
+  return to_sell_by_steps(a,
+                          {.height = slice_height,
+                           .window_begin = std::move(window_begin),
+                           .longest = longest,
+                           .for_each_window = for_each_window},
+                          for_slices(budget, footprint_of(a)));
+}
+
+/// Which rows the slices hold, for 4 bytes per slice where these are neighbours, as in most slices of a
+/// regular matrix: 4 bytes per row are a tenth of the time of a tridiagonal one.
+struct slice_rows {
+  array<index> first;  // slices long; a slice's first row if the others follow it one by one, or -1 - n where
+                       // its rows are in `listed` from n * slice_height on
+  array<index> listed;  // slice_height rows for each of the other slices; -1 at a place without a row
+};
+
+/// `row` has the row of each place, or -1 for one that is apart.
+inline slice_rows rows_of_slices(const array<index>& row) {
+  slice_rows out;
+  for (auto slice = row.begin(); slice != row.end();) {
+    const auto end = slice + std::min<std::ptrdiff_t>(slice_height, row.end() - slice);
+    if (*slice >= 0 && std::adjacent_find(slice, end, [](index i, index j) { return j != i + 1; }) == end) {
+      out.first.push_back(*slice);
+    } else {
+      out.first.push_back(-1 - static_cast<index>(out.listed.size() / slice_height));
+      out.listed.insert(out.listed.end(), slice, end);
+      out.listed.resize(out.listed.size() + static_cast<std::size_t>(slice_height - (end - slice)), -1);
+    }
+    slice = end;
+  }
+  return out;
+}
 
 /// The blocks of a bsr in slices of 32 block rows. Entry k of place l of slice s is a block: its column is at
 /// step * slice_height + l with step = slice_begin[s] / slice_height + k, and its value of row r and column c
@@ -19,34 +70,6 @@ template <class A> struct interleaved_blocks {
   array<index> block_col;     // as long as the slices; a block's column, or padding_column
   array<A> val;               // block_size^2 as long; 0 at padding
 };
-
-/// What decides how much interleaved blocks take.
-struct block_counts {
-  index rows, block_size;
-  offset nnz, blocks;
-  offset places;  // of all slices, for a block each
-
-  offset in_rest() const { return nnz - blocks * block_size * block_size; }
-};
-
-/// What places take that hold no block.
-template <class A> std::uint64_t padding_of_blocks(const block_counts& of) {
-  const auto block = static_cast<std::uint64_t>(of.block_size * of.block_size) * sizeof(A) + sizeof(index);
-  return static_cast<std::uint64_t>(of.places - of.blocks) * block;
-}
-
-/// Throws `unsupported` where that would break the budget.
-template <class A> void require_blocks_within_budget(const block_counts& of, padding_budget budget) {
-  const auto count = [](offset n) { return static_cast<std::uint64_t>(n); };
-  const std::uint64_t padding = padding_of_blocks<A>(of),
-                      row_begin = count(of.rows + offset{1}) * sizeof(offset),
-                      val = count(of.nnz) * sizeof(A);
-  const offset block_rows = of.rows / of.block_size + (of.rows % of.block_size != 0);
-  const footprint in_csr{row_begin + val + count(of.nnz) * sizeof(index), 0};
-  const std::uint64_t in_bsr = count(block_rows + 1) * sizeof(offset) + row_begin + val +
-                               count(of.blocks + of.in_rest()) * sizeof(index);
-  require_within_budget("bsr by slices", {in_bsr + padding, padding}, in_csr, for_slices(budget, in_csr));
-}
 
 /// Copies the blocks of a slice to their places.
 template <class A> void fill_slice(const bsr<A>& from, std::int64_t slice, interleaved_blocks<A>& to) {

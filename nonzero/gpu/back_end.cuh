@@ -2,14 +2,14 @@
 
 #include <memory>
 
-#include <nonzero/gpu/kernels/gradient_kernels.cuh>
-#include <nonzero/gpu/kernels/vector_kernels.cuh>
+#include <nonzero/gpu/steps/gradient_kernels.cuh>
+#include <nonzero/gpu/steps/vector_kernels.cuh>
 #include <nonzero/gpu/survey.cuh>
 #include <nonzero/kernel/back_end.hpp>
 
 namespace nz::gpu {
 
-/// Defined in kernels/grid_steps.cuh, and instantiated in a source of its own.
+/// Defined in steps/grid_steps.cuh, and instantiated in a source of its own.
 template <class Queue, class V>
 std::unique_ptr<grid_steps<V>> make_grid_steps(const cell_grid& grid, V factor,
                                                const std::shared_ptr<device>& on);

@@ -125,18 +125,18 @@ template <class Offset> struct merge_tile {
   }
 
   /// The place in the tile of the last entry of the r-th row that ends in it; -1 where the row has none here.
-  template <class A> __device__ int last_entry(const csr_view<A, Offset>& a, int r) const {
-    const Offset begin = a.begin(first_row + r), end = a.end(first_row + r);
+  __device__ int last_entry(const Offset* row_begin, int r) const {
+    const Offset begin = row_begin[first_row + r], end = row_begin[first_row + r + 1];
     return end > begin && end > first_entry ? static_cast<int>(end - first_entry) - 1 : -1;
   }
   /// Whether a row that ends here began in an earlier tile.
-  template <class A> __device__ bool ends_split_row(const csr_view<A, Offset>& a) const {
-    return rows > 0 && a.begin(first_row) < first_entry;
+  __device__ bool ends_split_row(const Offset* row_begin) const {
+    return rows > 0 && row_begin[first_row] < first_entry;
   }
   /// Whether the row after those began here, or before, and continues in the next tile.
-  template <class A> __device__ bool leaves_split_row(const csr_view<A, Offset>& a) const {
+  __device__ bool leaves_split_row(const Offset* row_begin, index rows_of_matrix) const {
     const index next = first_row + rows;
-    return next < a.rows && a.begin(next) < first_entry + entries;
+    return next < rows_of_matrix && row_begin[next] < first_entry + entries;
   }
 };
 
@@ -146,11 +146,11 @@ struct row_in_tiles {
   index row;
   offset first_tile, last_tile;
 
-  template <class A, class Offset>
-  __device__ row_in_tiles(index i, const csr_view<A, Offset>& a)
+  template <class Offset>
+  __device__ row_in_tiles(index i, const Offset* row_begin)
       : row(i),
-        first_tile((offset{a.begin(i)} + i) / items_per_tile),
-        last_tile((offset{a.end(i)} + i) / items_per_tile) {}
+        first_tile((offset{row_begin[i]} + i) / items_per_tile),
+        last_tile((offset{row_begin[i + 1]} + i) / items_per_tile) {}
 };
 
 }  // namespace nz::gpu

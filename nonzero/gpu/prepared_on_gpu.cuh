@@ -55,7 +55,7 @@ class prepared_on_gpu final : public prepared_matrix<V> {
  public:
   /// Source: device_csr_pointer<A> or csr_view<A>, whichever the kernel's matrix is made from.
   template <class Source>
-  prepared_on_gpu(index rows, index cols, const Source& source, const prepare_options& options, Queue queue)
+  prepared_on_gpu(index rows, index cols, const Source& source, const prepare_options& options, Queue&& queue)
       : prepared_matrix<V>(rows, cols, options.on),
         a_(queue, source, options),
         scratch_(options.on, blocks_of_step(queue), split_rows_of_step()) {

@@ -21,6 +21,9 @@ template <class V> __device__ inline unsigned long long bits_of_value(V value) {
   return std::bit_cast<bits_of<V>>(value);
 }
 
+/// Spreads numbers evenly over the upper bits: the multiplier is 2^64 over the golden ratio.
+__device__ inline std::uint64_t scatter(std::uint64_t number) { return number * 0x9e3779b97f4a7c15U; }
+
 /// The value in single precision, and whether that is exact. NaN by its bits: a card converts every NaN to
 /// the same one.
 template <class V> __device__ inline float to_single(V value, bool& is_exact) {

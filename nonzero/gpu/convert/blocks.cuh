@@ -159,7 +159,7 @@ __global__ void mark_rest_kernel(index rows, const Offset* __restrict__ row_begi
                                     Size * (block_begin[block_row + 1] - block_begin[block_row]);
 }
 
-/// Where the entries of a matrix go. A: what values are held in.
+/// Where the entries of a matrix go. A: the type of stored values.
 template <class A, class Offset> struct block_arrays {
   const Offset *block_begin, *slice_begin;  // blocks before a block row, steps before a slice
   index* block_col;

@@ -65,7 +65,7 @@ __device__ inline void add_value(unsigned long long bits, unsigned long long* ce
     atomicExch(&cell[value_table::has_no_value], 1ULL);
     return;
   }
-  auto at = static_cast<unsigned>(bits * 0x9e3779b97f4a7c15ULL >> 52);
+  auto at = static_cast<unsigned>(scatter(bits) >> 52);
   // No more slots than there may be values lie before the right one, or there are too many values.
   for (unsigned tries = 0; tries <= value_table::most; ++tries) {
     unsigned long long found = cell[at];  // perhaps an old state: then the next line says what is there

@@ -35,7 +35,7 @@ struct walked_step {
   index column;
   unsigned mask;
   bool takes_part;
-  std::int64_t entry;         // of lanes that take part, as is
+  std::int64_t entry;         // of lanes that take part, as is from_column
   std::uint32_t from_column;  // what their own column is past `column`; 0 along diagonals
 };
 

@@ -5,7 +5,7 @@
 
 #include <nonzero/gpu/cuda/gpu.cuh>
 #include <nonzero/gpu/cuda/loaded_library.cuh>
-#include <nonzero/gpu/kernels/vector_kernels.cuh>
+#include <nonzero/gpu/steps/vector_kernels.cuh>
 
 // cuBLAS's dot, nrm2, axpy and scal (https://docs.nvidia.com/cuda/cublas/), to compare our loops with. Its
 // results stay on the card, and factors may come from there, as in ours.

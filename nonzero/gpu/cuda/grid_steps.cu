@@ -1,6 +1,6 @@
 #include <nonzero/core/values.hpp>
 #include <nonzero/gpu/cuda/gpu.cuh>
-#include <nonzero/gpu/kernels/grid_steps.cuh>
+#include <nonzero/gpu/steps/grid_steps.cuh>
 
 namespace nz::gpu {
 

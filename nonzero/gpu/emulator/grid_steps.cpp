@@ -2,7 +2,7 @@
 #include <nonzero/gpu/emulator/language_internal.hpp>
 #include <nonzero/gpu/emulator/queue_internal.hpp>
 // After the language that it is written in.
-#include <nonzero/gpu/kernels/grid_steps.cuh>
+#include <nonzero/gpu/steps/grid_steps.cuh>
 
 namespace nz::gpu {
 

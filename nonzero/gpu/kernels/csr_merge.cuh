@@ -96,10 +96,13 @@ __device__ void finish_if_last(const row_in_tiles& row, const merge_tiles<V, Off
 // csr_groups has. Traffic: 12 bytes per nonzero in double, coalesced, 4 where all values are equal; plus the
 // gather of x; for each tile of 1,280 items 16 to 32 bytes. Source: Merrill & Garland 2016 (merge-based SpMV)
 // for the tiles; Sengupta et al. 2007 for the scan.
+// row_begin is a's, as a __restrict__ parameter: behind the view the compiler unrolls the loops over rows
+// less.
 template <bool FinishesSplitRows, class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_per_block)
-    csr_merge_kernel(csr_view<A, Offset> a, entry_values<A> values, merge_tiles<V, Offset> tiles,
-                     const V* __restrict__ x, V* __restrict__ y, Epilogue finish) {
+    csr_merge_kernel(csr_view<A, Offset> a, const Offset* __restrict__ row_begin, entry_values<A> values,
+                     merge_tiles<V, Offset> tiles, const V* __restrict__ x, V* __restrict__ y,
+                     Epilogue finish) {
   __shared__ shared_array<V, most_items> product;
   __shared__ shared_array<unsigned, threads_per_block> ends;  // for each thread, of its products in sum_rows
   if constexpr (!FinishesSplitRows) trigger_dependent_launch();
@@ -123,7 +126,7 @@ __global__ void __launch_bounds__(threads_per_block)
     for (int j = 0; j < items_per_thread; ++j) value[j] = static_cast<V>(load_no_l1(values.each + place(j)));
   __syncthreads();
   for (int r = thread; r < tile.rows; r += threads_per_block) {
-    const int last = tile.last_entry(a, r);
+    const int last = tile.last_entry(row_begin, r);
     // Adding sets the bit, as no two rows have the same last entry.
     if (last >= 0) atomicAdd(&ends[last / items_per_thread], 1U << (last % items_per_thread));
   }
@@ -137,9 +140,9 @@ __global__ void __launch_bounds__(threads_per_block)
   if (thread == threads_per_block - 1 && tile.number < tiles.tiles) tiles.tail[tile.number] = left_over;
   __syncthreads();
   row_epilogue<Epilogue> finish_row(finish, y);
-  const bool ends_split_row = tile.ends_split_row(a);
+  const bool ends_split_row = tile.ends_split_row(row_begin);
   for (int r = thread; r < tile.rows; r += threads_per_block) {
-    const int last = tile.last_entry(a, r);
+    const int last = tile.last_entry(row_begin, r);
     const V sum = last >= 0 ? V{product[last]} : V{0};
     if (r == 0 && ends_split_row)
       tiles.head[tile.number] = sum;
@@ -147,9 +150,9 @@ __global__ void __launch_bounds__(threads_per_block)
       finish_row(sum, tile.first_row + r);
   }
   if constexpr (FinishesSplitRows) {
-    if (ends_split_row) finish_if_last(row_in_tiles(tile.first_row, a), tiles, finish_row);
-    if (tile.leaves_split_row(a))
-      finish_if_last(row_in_tiles(tile.first_row + tile.rows, a), tiles, finish_row);
+    if (ends_split_row) finish_if_last(row_in_tiles(tile.first_row, row_begin), tiles, finish_row);
+    if (tile.leaves_split_row(row_begin, a.rows))
+      finish_if_last(row_in_tiles(tile.first_row + tile.rows, row_begin), tiles, finish_row);
   }
   finish_row.publish_block_sums();
 }
@@ -157,9 +160,9 @@ __global__ void __launch_bounds__(threads_per_block)
 // A thread per tile: the sums of a split row that ends there are added up in the order of the tiles. Tails of
 // the block's own tiles come through shared memory. At most one row began before the first of them; all
 // threads add up its tails, of which there may be more than a million.
-template <class A, class V, class Offset, class Epilogue>
-__global__ void csr_merge_finish_kernel(csr_view<A, Offset> a, offset tiles,
-                                        const index* __restrict__ tile_row, const V* head, const V* tail,
+template <class V, class Offset, class Epilogue>
+__global__ void csr_merge_finish_kernel(index rows, offset tiles, const index* __restrict__ tile_row,
+                                        const Offset* __restrict__ row_begin, const V* head, const V* tail,
                                         V* __restrict__ y, Epilogue finish) {
   constexpr int warps = threads_per_block / 32;
   __shared__ shared_array<V, threads_per_block> own_tail;
@@ -167,7 +170,7 @@ __global__ void csr_merge_finish_kernel(csr_view<A, Offset> a, offset tiles,
   const std::int64_t tile = thread_in_grid(), first = tile - threadIdx.x;
   // A tile behind the last row has no rows: the last row stands in.
   const auto row_of = [&](offset t) {
-    return row_in_tiles(tile_row[t] < a.rows ? tile_row[t] : a.rows - 1, a);
+    return row_in_tiles(tile_row[t] < rows ? tile_row[t] : rows - 1, row_begin);
   };
   const row_in_tiles long_row = row_of(first);
   wait_for_prerequisite();
@@ -181,7 +184,7 @@ __global__ void csr_merge_finish_kernel(csr_view<A, Offset> a, offset tiles,
 
   const row_in_tiles mine = row_of(tile < tiles ? tile : first);
   row_epilogue<Epilogue> finish_row(finish, y);
-  if (tile < tiles && mine.first_tile < tile && mine.last_tile == tile && tile_row[tile] < a.rows) {
+  if (tile < tiles && mine.first_tile < tile && mine.last_tile == tile && tile_row[tile] < rows) {
     V sum = 0;
     for (int w = 0; w < warps && mine.first_tile < first; ++w) sum += sum_before[w];
     for (offset t = mine.first_tile < first ? first : mine.first_tile; t < tile; ++t)
@@ -210,15 +213,15 @@ struct csr_merge_launch {
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const csr_in_tiles<A, V, Offset>& a, const V* x, V* y, Epilogue finish) {
     const auto launch = [&](auto kernel) {
-      queue.launch("csr_merge", a.blocks(), threads_per_block, kernel, a.view(), a.values(), a.tiles(), x, y,
-                   finish);
+      queue.launch("csr_merge", a.blocks(), threads_per_block, kernel, a.view(), a.row_begin.data(),
+                   a.values(), a.tiles(), x, y, finish);
     };
     if constexpr (std::is_same_v<Epilogue, scale_and_add<V>>)
       if (a.finishes_split_rows()) return launch(csr_merge_kernel<true, A, V, Offset, Epilogue>);
     launch(csr_merge_kernel<false, A, V, Offset, Epilogue>);
     queue.launch_dependent("csr_merge_finish", finishing_blocks(a), threads_per_block,
-                           csr_merge_finish_kernel<A, V, Offset, Epilogue>, a.view(), a.tile_count(),
-                           a.tile_row.data(), a.head.data(), a.tail.data(), y,
+                           csr_merge_finish_kernel<V, Offset, Epilogue>, a.rows, a.tile_count(),
+                           a.tile_row.data(), a.row_begin.data(), a.head.data(), a.tail.data(), y,
                            after_blocks(finish, a.blocks()));
   }
 

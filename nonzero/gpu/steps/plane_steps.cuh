@@ -10,8 +10,8 @@
 
 namespace nz::gpu {
 
-/// The part of a plane (in two dimensions: of a row) that a block has, a cell per thread, and how many cells
-/// at its edges belong to other blocks: those that are spoilt by the most steps of a pass.
+/// A block's tile of a plane (in two dimensions: of a row), a cell per thread. Halo: the cells at its edges
+/// that belong to other blocks, as they are wrong after a pass for lack of neighbours.
 template <int Dim> struct plane_tile;
 template <> struct plane_tile<2> { static constexpr int width = 256, height = 1, halo = 8; };
 template <> struct plane_tile<3> { static constexpr int width = 32, height = 16, halo = 2; };
@@ -32,7 +32,7 @@ template <class V> struct plane_work {
 template <int Dim> struct plane_column {
   index x, y;                     // y is 0 in two dimensions
   bool is_inside, is_owned;       // of the grid; by this block
-  int left, right, front, back;   // threads: itself at the tile's edge, where it is spoilt anyway
+  int left, right, front, back;   // threads: itself at the tile's edge, in the halo
   std::int64_t in_plane, stride;  // the number of its first cell; from plane to plane
 
   template <class V> __device__ explicit plane_column(const plane_work<V>& work) {
@@ -53,8 +53,8 @@ template <int Dim> struct plane_column {
   }
 };
 
-/// What a cell's neighbours have together; `planes` from its level's plane on. Left of x = 0, and so on, is
-/// what is outside.
+/// The sum of a cell's neighbours; `planes` from its level's plane on. Beyond the grid's edge is the boundary
+/// value.
 template <int Dim, bool AtEdge, class V, class Planes>
 __device__ V sum_of_neighbours(Planes& planes, int level, const plane_column<Dim>& at, index plane,
                                const plane_work<V>& work, V here, V below, V above) {
@@ -94,7 +94,7 @@ __device__ double stream_planes(Planes& planes, const plane_work<V>& work, index
       0;  // where the planes are that were written in the round before; this round's go to the other half
   for (index i = begin - Steps; i < end + Steps; ++i, old = buffer - old) {
     V newest = next, change = 0;
-    next = read(i + 1);  // under way while this one is worked on
+    next = read(i + 1);  // in flight meanwhile
     for (int t = 0; t < Steps; ++t) {
       const int level = t * threads;
       change =
@@ -116,14 +116,14 @@ __device__ double stream_planes(Planes& planes, const plane_work<V>& work, index
 }
 
 // Steps on a square or in a cube: a block goes through a stack of planes, a cell of the tile per thread, and
-// carries each several steps on; it writes what its tile's halo has not spoilt.
+// advances each by several steps; it writes its tile without the halo.
 // Good: grids of a thousand cells a side (a hundred, in a cube), many steps.  Bad: small grids, few blocks.
 // Traffic: 16 bytes per cell and pass in double, a tenth more in a square for what blocks share, half more in
 // a cube; 24 (40) bytes of shared memory per cell and step.
 // Source: Nguyen, Satish, Chhugani, Kim, Dubey 2010 (3.5-D blocking).
 template <int Dim, int Steps, class V>
 __global__ void __launch_bounds__(plane_threads<Dim>)
-    plane_steps_kernel(plane_work<V> work, double* __restrict__ parts) {
+    plane_steps_kernel(plane_work<V> work, double* __restrict__ sums) {
   using tile = plane_tile<Dim>;
   __shared__ shared_array<V, 2 * Steps * plane_threads<Dim>> planes;
   const index begin = blockIdx.x / work.tiles * work.chunk;
@@ -135,9 +135,9 @@ __global__ void __launch_bounds__(plane_threads<Dim>)
                           (Dim == 3 && (tile_y == 0 || tile_y + 1 >= tiles_down - 1));
   const double sum = is_at_edge ? stream_planes<Dim, Steps, true>(planes, work, begin, end)
                                 : stream_planes<Dim, Steps, false>(planes, work, begin, end);
-  if (parts == nullptr) return;  // all threads of the grid
+  if (sums == nullptr) return;  // all threads of the grid
   const step_sums total = block_sum({sum, 0}, 1);
-  if (threadIdx.x == 0) parts[blockIdx.x] = total.first;
+  if (threadIdx.x == 0) sums[blockIdx.x] = total.first;
 }
 
 }  // namespace nz::gpu

@@ -10,12 +10,12 @@
 
 namespace nz::gpu {
 
-/// Of a lane, in registers; as many steps at the most, so that what lies past the warp's end has spoilt the
-/// first and the last lane by the end of a pass, and no other.
+/// Cells of a lane, in registers. A pass makes at most as many steps, so that only the first and the last
+/// lane end with wrong cells, for lack of neighbours.
 constexpr int line_cells = 16;
 constexpr int line_width = 32 * line_cells;              // of a warp
 constexpr int line_owned = line_width - 2 * line_cells;  // what it writes
-/// In shared memory: one more after each lane's cells, so that lanes meet in no bank.
+/// In shared memory: one more after each lane's cells, to avoid bank conflicts.
 constexpr int line_pitch = line_width + 32;
 
 /// One step of a lane's cells, the first of which is `cell`. In the last step of a pass, returns the sum of
@@ -50,14 +50,14 @@ __device__ double line_steps(V (&q)[line_cells], std::int64_t cell, index side, 
 }
 
 // Steps on a line: a warp has 512 cells in registers, makes up to 16 steps of them without a barrier, and
-// writes the 480 in the middle; the others are spoilt by what it does not see, and belong to its neighbours.
+// writes the 480 in the middle; the others lack neighbours and belong to other warps.
 // Good: lines of many cells, many steps.  Bad: lines of a few thousand cells, which leave most of a card
 // idle. Traffic: 16 bytes per cell and pass in double, 17 with what warps share; 3 operations per cell and
 // step. Source: overlapped tiling (Krishnamoorthy et al. 2007), in registers.
 template <class V>
 __global__ void __launch_bounds__(threads_per_block)
     line_steps_kernel(index side, bool mirrors, V factor, int steps, const V* __restrict__ from,
-                      V* __restrict__ to, double* __restrict__ parts) {
+                      V* __restrict__ to, double* __restrict__ sums) {
   __shared__ shared_array<V, threads_per_block / 32 * line_pitch> staged;
   const int lane = threadIdx.x % 32, base = threadIdx.x / 32 * line_pitch;
   const std::int64_t first = thread_in_grid() / 32 * line_owned - line_cells;
@@ -83,9 +83,9 @@ __global__ void __launch_bounds__(threads_per_block)
     if (i >= line_cells && i < line_width - line_cells && first + i < side)
       to[first + i] = staged[base + i + i / line_cells];
   }
-  if (parts == nullptr) return;  // all threads of the grid
+  if (sums == nullptr) return;  // all threads of the grid
   const step_sums total = block_sum({sum, 0}, 1);
-  if (threadIdx.x == 0) parts[blockIdx.x] = total.first;
+  if (threadIdx.x == 0) sums[blockIdx.x] = total.first;
 }
 
 }  // namespace nz::gpu

@@ -8,14 +8,14 @@
 #include <nonzero/gpu/threads.cuh>
 #include <nonzero/kernel/vector_kernels.hpp>
 
-// What loops do with vectors between two multiplies (core/vector_kernels.hpp), for one Queue.
+// The vector_kernels of kernel/vector_kernels.hpp, for one Queue.
 namespace nz::gpu {
 
-/// A thread takes so many numbers at once, a block apart, so that their loads are under way together.
+/// A thread takes so many numbers at once, a block apart, so that their loads are in flight together.
 constexpr int numbers_at_once = 4;
 constexpr std::int64_t tile = std::int64_t{numbers_at_once} * threads_per_block;
 /// Of a grid; a block takes one tile after the other. Few enough that every block of the next launch can add
-/// up what they leave.
+/// up their sums.
 constexpr std::int64_t most_vector_blocks = 1024;
 
 inline std::int64_t vector_blocks(std::int64_t size) {
@@ -31,8 +31,8 @@ template <class Body> __device__ void for_numbers(std::int64_t size, Body body) 
     }
 }
 
-/// load(j, i) for numbers_at_once of this thread's numbers, then use(j, i) for them: for kernels that write
-/// what, for all that the compiler knows, they may read next.
+/// load(j, i) for numbers_at_once of this thread's numbers, then use(j, i) for them: for kernels whose writes
+/// the compiler cannot tell from their next reads.
 template <class Load, class Use> __device__ void for_batches(std::int64_t size, Load load, Use use) {
   for (std::int64_t first = blockIdx.x * tile; first < size; first += gridDim.x * tile) {
     const auto for_each = [&](auto& body) {
@@ -46,25 +46,25 @@ template <class Load, class Use> __device__ void for_batches(std::int64_t size, 
   }
 }
 
-// A thread takes every so many numbers; each block leaves its part of the sum, which one block then adds up.
+// Each block publishes the sum of its numbers; one block then adds them up.
 // Good: long vectors.  Bad: short ones, for which two launches are the time.
 // Traffic: each vector once.
 // Source: M. Harris, Optimizing parallel reduction in CUDA (2007), with shuffles and a fixed order.
 template <class V>
 __global__ void dot_kernel(std::int64_t size, const V* __restrict__ x, const V* __restrict__ y,
-                           double* __restrict__ parts) {
+                           double* __restrict__ sums) {
   trigger_dependent_launch();
   step_sums mine;
   for_numbers(size,
               [&](std::int64_t i) { mine.first += static_cast<double>(x[i]) * static_cast<double>(y[i]); });
   const step_sums total = block_sum(mine, 1);
-  if (threadIdx.x == 0) parts[blockIdx.x] = total.first;
+  if (threadIdx.x == 0) sums[blockIdx.x] = total.first;
 }
 
 template <class V>
-__global__ void end_dot_kernel(std::int64_t blocks, const double* parts, bool is_norm, V* to) {
+__global__ void end_dot_kernel(std::int64_t blocks, const double* sums, bool is_norm, V* to) {
   wait_for_prerequisite();
-  const step_sums total = block_sum(sum_strided(blocks, parts, 1), 1);
+  const step_sums total = block_sum(sum_strided(blocks, sums, 1), 1);
   if (threadIdx.x == 0) *to = static_cast<V>(is_norm ? sqrt(total.first) : total.first);
 }
 
@@ -112,7 +112,7 @@ template <class V, class Queue> class small_vector_kernels : public vector_kerne
 template <class V, class Queue> class device_vector_kernels final : public small_vector_kernels<V, Queue> {
  public:
   device_vector_kernels(const std::shared_ptr<device>& on, std::size_t size)
-      : small_vector_kernels<V, Queue>(on, size), parts_(on, static_cast<std::size_t>(most_vector_blocks)) {}
+      : small_vector_kernels<V, Queue>(on, size), sums_(on, static_cast<std::size_t>(most_vector_blocks)) {}
   std::string_view name() const override { return "nonzero"; }
 
  private:
@@ -120,8 +120,8 @@ template <class V, class Queue> class device_vector_kernels final : public small
   void run_norm2(const V* x, V* to, stream in) const override { find_dot(x, x, true, to, in); }
   void find_dot(const V* x, const V* y, bool is_norm, V* to, stream in) const {
     Queue queue(*this->where(), in);
-    queue.launch("dot", this->blocks(), threads_per_block, dot_kernel<V>, this->count(), x, y, parts_.data());
-    queue.launch_dependent("end_dot", 1, threads_per_block, end_dot_kernel<V>, this->blocks(), parts_.data(),
+    queue.launch("dot", this->blocks(), threads_per_block, dot_kernel<V>, this->count(), x, y, sums_.data());
+    queue.launch_dependent("end_dot", 1, threads_per_block, end_dot_kernel<V>, this->blocks(), sums_.data(),
                            is_norm, to);
   }
   void run_axpy(V alpha, const V* alpha_at, const V* x, V* y, stream in) const override {
@@ -135,7 +135,7 @@ template <class V, class Queue> class device_vector_kernels final : public small
                 alpha, alpha_at, x);
   }
 
-  mutable vector<double> parts_;
+  mutable vector<double> sums_;
 };
 
 }  // namespace nz::gpu

@@ -5,19 +5,19 @@
 #include <memory>
 #include <utility>
 
-#include <nonzero/gpu/kernels/line_steps.cuh>
-#include <nonzero/gpu/kernels/plane_steps.cuh>
+#include <nonzero/gpu/steps/line_steps.cuh>
+#include <nonzero/gpu/steps/plane_steps.cuh>
 #include <nonzero/kernel/grid_steps.hpp>
 
-// grid_steps by the kernels of line_steps.cuh and plane_steps.cuh, for one Queue. How cells are shared out
-// among blocks depends on the grid and the device, never on how many steps a pass has: that is what makes
-// the norms the same for any number of them.
+// grid_steps by the kernels of line_steps.cuh and plane_steps.cuh, for one Queue. Which cells a block has
+// depends on the grid and the device, not on the steps of a pass, so that norms have the same bits for any
+// number of steps.
 namespace nz::gpu {
 
 template <class Queue, class V> class line_steps_on final : public grid_steps<V> {
  public:
   line_steps_on(const cell_grid& grid, V factor, const std::shared_ptr<device>& on)
-      : grid_steps<V>(grid, factor, on), blocks_(blocks_of(grid)), parts_(on, blocks_) {}
+      : grid_steps<V>(grid, factor, on), blocks_(blocks_of(grid)), sums_(on, blocks_) {}
   int steps_in_pass(std::int64_t wanted) const override {
     return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, line_cells));
   }
@@ -31,12 +31,12 @@ template <class Queue, class V> class line_steps_on final : public grid_steps<V>
     Queue queue(*this->where(), in);
     queue.launch("line_steps", blocks_, threads_per_block, line_steps_kernel<V>, this->grid().side,
                  this->grid().edge == grid_edge::mirror, this->factor(), steps, from, to,
-                 norm == nullptr ? nullptr : parts_.data());
-    if (norm != nullptr) parts_.add_up(queue, 1, norm);
+                 norm == nullptr ? nullptr : sums_.data());
+    if (norm != nullptr) sums_.add_up(queue, 1, norm);
   }
 
   std::int64_t blocks_;
-  step_scratch parts_;
+  step_scratch sums_;
 };
 
 template <class Queue, int Dim, class V> class plane_steps_on final : public grid_steps<V> {
@@ -49,7 +49,7 @@ template <class Queue, int Dim, class V> class plane_steps_on final : public gri
         tiles_(std::int64_t{tiles_across_} * (Dim == 2 ? 1 : tiles_of(grid.side, tile::height))),
         chunk_(chunk_for(grid.side, tiles_, Queue(*on, {}).multiprocessors())),
         blocks_(tiles_ * ((grid.side + chunk_ - 1) / chunk_)),
-        parts_(on, blocks_) {}
+        sums_(on, blocks_) {}
   /// Powers of two: each is a kernel of its own.
   int steps_in_pass(std::int64_t wanted) const override {
     int steps = 1;
@@ -81,25 +81,25 @@ template <class Queue, int Dim, class V> class plane_steps_on final : public gri
                              chunk_,
                              from,
                              to};
-    double* const parts = norm == nullptr ? nullptr : parts_.data();
+    double* const sums = norm == nullptr ? nullptr : sums_.data();
     Queue queue(*this->where(), in);
-    if (steps == 1) launch<1>(queue, work, parts);
-    if (steps == 2) launch<2>(queue, work, parts);
+    if (steps == 1) launch<1>(queue, work, sums);
+    if (steps == 2) launch<2>(queue, work, sums);
     if constexpr (tile::halo >= 8) {
-      if (steps == 4) launch<4>(queue, work, parts);
-      if (steps == 8) launch<8>(queue, work, parts);
+      if (steps == 4) launch<4>(queue, work, sums);
+      if (steps == 8) launch<8>(queue, work, sums);
     }
-    if (norm != nullptr) parts_.add_up(queue, 1, norm);
+    if (norm != nullptr) sums_.add_up(queue, 1, norm);
   }
-  template <int Steps> void launch(Queue& queue, const plane_work<V>& work, double* parts) {
-    queue.launch("plane_steps", blocks_, plane_threads<Dim>, plane_steps_kernel<Dim, Steps, V>, work, parts);
+  template <int Steps> void launch(Queue& queue, const plane_work<V>& work, double* sums) {
+    queue.launch("plane_steps", blocks_, plane_threads<Dim>, plane_steps_kernel<Dim, Steps, V>, work, sums);
   }
 
   int tiles_across_;
   std::int64_t tiles_;
   index chunk_;
   std::int64_t blocks_;
-  step_scratch parts_;
+  step_scratch sums_;
 };
 
 template <class Queue, class V>

@@ -2,11 +2,13 @@
 
 #include <span>
 
-#include <nonzero/kernel/kernel_row.hpp>
+#include <nonzero/kernel/back_end.hpp>
 
 namespace nz {
 
 /// The kernels of this folder.
 std::span<const kernel_row> cpu_kernels();
+
+const back_end& cpu_back_end();
 
 }  // namespace nz

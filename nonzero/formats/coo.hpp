@@ -14,6 +14,19 @@ template <class V> struct coo {
   offset nnz() const { return static_cast<offset>(val.size()); }
 };
 
+/// Arrays of a coo that belong to somebody else, in the host's memory or in a device's. Borrows as csr_view.
+template <class V> struct coo_view {
+  index rows = 0, cols = 0;         // as in coo
+  std::span<const index> row, col;  // nnz long
+  std::span<const V> val;           // nnz long
+
+  constexpr offset nnz() const { return static_cast<offset>(val.size()); }
+  // What kernels read: on a GPU through the read-only path.
+  constexpr index row_of(offset k) const { return load_read_only(row.data() + k); }
+  constexpr index column(offset k) const { return load_read_only(col.data() + k); }
+  constexpr V value(offset k) const { return load_read_only(val.data() + k); }
+};
+
 template <class V> void validate(const coo<V>& a);
 template <class V> footprint footprint_of(const coo<V>& a);
 

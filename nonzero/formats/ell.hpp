@@ -16,6 +16,20 @@ template <class V> struct ell {
   array<V> val;      // rows*width long; 0 at padding
 };
 
+/// Arrays of an ell that belong to somebody else, in the host's memory or in a device's. Borrows as csr_view.
+template <class V> struct ell_view {
+  index rows = 0, cols = 0;  // as in ell
+  offset width = 0;
+  std::span<const index> col;  // rows*width long
+  std::span<const V> val;      // rows*width long
+
+  /// Where entry k of a row is.
+  constexpr offset place(std::int64_t row, offset k) const { return k * rows + row; }
+  // What kernels read: on a GPU through the read-only path.
+  constexpr index column(offset at) const { return load_read_only(col.data() + at); }
+  constexpr V value(offset at) const { return load_read_only(val.data() + at); }
+};
+
 template <class V> void validate(const ell<V>& a);
 template <class V> footprint footprint_of(const ell<V>& a);
 

@@ -16,6 +16,22 @@ template <class V> struct jds {
   offset nnz() const { return row_begin.back(); }
 };
 
+/// Arrays of a jds that belong to somebody else, in the host's memory or in a device's. Borrows as csr_view.
+template <class V, class Offset = offset> struct jds_view {
+  index rows = 0, cols = 0;           // as in jds
+  std::span<const index> row;         // rows long
+  std::span<const Offset> row_begin;  // rows+1 long
+  std::span<const index> col;         // nnz long
+  std::span<const V> val;             // nnz long
+
+  // What kernels read: on a GPU through the read-only path.
+  constexpr index row_at(std::int64_t place) const { return load_read_only(row.data() + place); }
+  constexpr Offset begin(std::int64_t place) const { return load_read_only(row_begin.data() + place); }
+  constexpr Offset end(std::int64_t place) const { return load_read_only(row_begin.data() + place + 1); }
+  constexpr index column(Offset k) const { return load_read_only(col.data() + k); }
+  constexpr V value(Offset k) const { return load_read_only(val.data() + k); }
+};
+
 template <class V> void validate(const jds<V>& a);
 template <class V> footprint footprint_of(const jds<V>& a);
 

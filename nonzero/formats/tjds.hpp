@@ -19,6 +19,22 @@ template <class V> struct tjds {
   offset width() const { return static_cast<offset>(diagonal_begin.size()) - 1; }
 };
 
+/// Arrays of a tjds that belong to somebody else, in the host's memory or in a device's. Borrows as csr_view.
+template <class V, class Offset = offset> struct tjds_view {
+  index rows = 0, cols = 0;                // as in tjds
+  std::span<const index> row;              // rows long
+  std::span<const Offset> diagonal_begin;  // width+1 long
+  std::span<const index> col;              // nnz long
+  std::span<const V> val;                  // nnz long
+
+  constexpr offset width() const { return static_cast<offset>(diagonal_begin.size()) - 1; }
+  // What kernels read: on a GPU through the read-only path.
+  constexpr index row_at(std::int64_t place) const { return load_read_only(row.data() + place); }
+  constexpr Offset diagonal(offset k) const { return load_read_only(diagonal_begin.data() + k); }
+  constexpr index column(offset at) const { return load_read_only(col.data() + at); }
+  constexpr V value(offset at) const { return load_read_only(val.data() + at); }
+};
+
 template <class V> void validate(const tjds<V>& a);
 template <class V> footprint footprint_of(const tjds<V>& a);
 

@@ -13,8 +13,8 @@
 #include <nonzero/kernel/device_csr.hpp>
 #include <nonzero/kernel/kernel_row.hpp>
 
-// The formats as they lie in a device's memory. Their arrays and invariants are those of formats/, but for
-// row offsets, which take 32 bits there wherever they fit.
+// Owners of a format's arrays in a device's memory, and the views that kernels take. Arrays and invariants
+// are those of formats/, but row offsets take 32 bits wherever they fit.
 namespace nz::gpu {
 
 template <class T> vector<T> place(const std::shared_ptr<device>& on, const array<T>& values) {
@@ -29,45 +29,20 @@ vector<Offset> place_offsets(const std::shared_ptr<device>& on, const array<offs
     return place(on, array<Offset>(values.begin(), values.end()));
 }
 
-/// A device_csr whose offsets are of one type. The spans are of the device's memory.
-template <class V, class Offset> struct csr_on_device {
-  std::shared_ptr<const device_csr<V>> whole;
-  index rows, cols;
-  offset nnz;
-  std::span<const Offset> row_begin;
-  std::span<const index> col;
-  std::span<const V> val;
+template <class T> std::span<const T> span_of(const vector<T>& values) {
+  return {values.data(), values.size()};
+}
 
-  explicit csr_on_device(const std::shared_ptr<const device_csr<V>>& a)
-      : whole(a),
-        rows(a->rows),
-        cols(a->cols),
-        nnz(a->nnz),
-        row_begin(offsets_of(*a)),
-        col(a->col.data(), a->col.size()),
-        val(a->val.data(), a->val.size()) {}
+/// The view of a device_csr, which it keeps alive: kernels of CSR share one.
+template <class A, class Offset> struct shared_csr : csr_view<A, Offset> {
+  std::shared_ptr<const device_csr<A>> owner;
+
+  explicit shared_csr(const std::shared_ptr<const device_csr<A>>& a)
+      : csr_view<A, Offset>(a->template view<Offset>()), owner(a) {}
   template <class Queue>
-  csr_on_device(Queue&, const std::shared_ptr<const device_csr<V>>& a, const prepare_options&)
-      : csr_on_device(a) {}
-  footprint storage() const { return whole->storage(); }
-
- private:
-  static std::span<const Offset> offsets_of(const device_csr<V>& a) {
-    if constexpr (std::is_same_v<Offset, offset>)
-      return {a.wide_row_begin.data(), a.wide_row_begin.size()};
-    else
-      return {a.row_begin.data(), a.row_begin.size()};
-  }
-};
-
-/// CSR with what the kernels that hand out rows need besides: the next row, and how many blocks are done.
-/// Both are 0 between multiplies.
-template <class V, class Offset> struct csr_with_counter : csr_on_device<V, Offset> {
-  mutable vector<unsigned> counters;  // a multiply leaves them as it found them
-
-  template <class Queue>
-  csr_with_counter(Queue&, const std::shared_ptr<const device_csr<V>>& a, const prepare_options& options)
-      : csr_on_device<V, Offset>(a), counters(place(options.on, array<unsigned>(2, 0U))) {}
+  shared_csr(Queue&, const std::shared_ptr<const device_csr<A>>& a, const prepare_options&) : shared_csr(a) {}
+  csr_view<A, Offset> view() const { return *this; }
+  footprint storage() const { return owner->storage(); }
 };
 
 template <class V> struct device_coo {
@@ -81,7 +56,9 @@ template <class V> struct device_coo {
         row(place(options.on, a.row)),
         col(place(options.on, a.col)),
         val(place(options.on, a.val)) {}
-  device_coo(csr_view<V> a, const prepare_options& options) : device_coo(to_coo(a), options) {}
+  template <class Queue>
+  device_coo(Queue&, csr_view<V> a, const prepare_options& options) : device_coo(to_coo(a), options) {}
+  coo_view<V> view() const { return {rows, cols, span_of(row), span_of(col), span_of(val)}; }
   offset nnz() const { return static_cast<offset>(val.size()); }
   footprint storage() const { return {row.bytes() + col.bytes() + val.bytes(), 0}; }
 };
@@ -100,19 +77,21 @@ template <class V> struct device_ell {
         col(place(options.on, a.col)),
         val(place(options.on, a.val)),
         size(footprint_of(a)) {}
-  device_ell(csr_view<V> a, const prepare_options& options)
+  template <class Queue>
+  device_ell(Queue&, csr_view<V> a, const prepare_options& options)
       : device_ell(to_ell(a, options.budget), options) {}
+  ell_view<V> view() const { return {rows, cols, width, span_of(col), span_of(val)}; }
   footprint storage() const { return size; }
 };
 
 template <class V> struct device_hyb {
-  index rows, cols;
   device_ell<V> regular;
   device_coo<V> rest;
 
   device_hyb(const hyb<V>& a, const prepare_options& options)
-      : rows(a.rows()), cols(a.cols()), regular(a.regular, options), rest(a.rest, options) {}
-  device_hyb(csr_view<V> a, const prepare_options& options)
+      : regular(a.regular, options), rest(a.rest, options) {}
+  template <class Queue>
+  device_hyb(Queue&, csr_view<V> a, const prepare_options& options)
       : device_hyb(to_hyb(a, -1, options.budget), options) {}
   footprint storage() const {
     const footprint in_ell = regular.storage(), in_coo = rest.storage();
@@ -134,13 +113,16 @@ template <class V, class Offset> struct device_jds {
         row_begin(place_offsets<Offset>(options.on, a.row_begin)),
         col(place(options.on, a.col)),
         val(place(options.on, a.val)) {}
-  device_jds(csr_view<V> a, const prepare_options& options) : device_jds(to_jds(a), options) {}
+  template <class Queue>
+  device_jds(Queue&, csr_view<V> a, const prepare_options& options) : device_jds(to_jds(a), options) {}
+  jds_view<V, Offset> view() const {
+    return {rows, cols, span_of(row), span_of(row_begin), span_of(col), span_of(val)};
+  }
   footprint storage() const { return {row.bytes() + row_begin.bytes() + col.bytes() + val.bytes(), 0}; }
 };
 
 template <class V, class Offset> struct device_tjds {
   index rows, cols;
-  offset width;
   vector<index> row;
   vector<Offset> diagonal_begin;
   vector<index> col;
@@ -149,12 +131,15 @@ template <class V, class Offset> struct device_tjds {
   device_tjds(const tjds<V>& a, const prepare_options& options)
       : rows(a.rows),
         cols(a.cols),
-        width(a.width()),
         row(place(options.on, a.row)),
         diagonal_begin(place_offsets<Offset>(options.on, a.diagonal_begin)),
         col(place(options.on, a.col)),
         val(place(options.on, a.val)) {}
-  device_tjds(csr_view<V> a, const prepare_options& options) : device_tjds(to_tjds(a), options) {}
+  template <class Queue>
+  device_tjds(Queue&, csr_view<V> a, const prepare_options& options) : device_tjds(to_tjds(a), options) {}
+  tjds_view<V, Offset> view() const {
+    return {rows, cols, span_of(row), span_of(diagonal_begin), span_of(col), span_of(val)};
+  }
   footprint storage() const { return {row.bytes() + diagonal_begin.bytes() + col.bytes() + val.bytes(), 0}; }
 };
 

@@ -7,28 +7,27 @@
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/vector.hpp>
 #include <nonzero/gpu/load.cuh>
-#include <nonzero/gpu/shared.cuh>
-#include <nonzero/gpu/threads.cuh>
+#include <nonzero/gpu/warp.cuh>
 
-// What kernels do with the sums of rows. A kernel hands each to a row_epilogue, and at its end, where all
-// threads of the block meet, has it leave what the block has added up: nothing, in a plain multiply. Sums
-// over all rows are made of the blocks' parts, always in the same order: by the last block that leaves its
-// own, or where they are many by launches of their own. A cut row that any of several blocks may finish has a
-// part of its own.
+// What kernels do with the sums of rows. A kernel passes each row's sum to a row_epilogue. At its end, where
+// all threads of the block are, it calls publish_block_sums(), which does nothing in a plain multiply. The
+// sums of a fused step are added up from the blocks' sums, always in the same order: by the last block to
+// publish its own, or by separate launches where there are many. A split row that any of several blocks may
+// finish publishes a sum of its own.
 namespace nz::gpu {
 
-/// The epilogue of a fused step, for a grid: block b leaves its first sum in parts[b], cut row c in
-/// parts[blocks + c]; their second ones come part_count later.
+/// The epilogue of a fused step, for a grid: block b publishes its first sum in sums[b], split row s in
+/// sums[blocks + s]; the second ones come sum_count later.
 template <class V> struct fused_epilogue {
   fused_step<V> step;
-  double* parts;
-  std::int64_t blocks;          // of all launches of the step together
-  std::int64_t part_count;      // of the blocks and the cut rows
-  double* totals = nullptr;     // where the last block leaves the sums; null: other launches do
-  unsigned* arrived = nullptr;  // how many blocks of the last launch have left their parts; 0 between steps
+  double* sums;
+  std::int64_t blocks;             // of all launches of the step together
+  std::int64_t sum_count;          // blocks and split rows
+  double* totals = nullptr;        // where the last block writes the totals; null: other launches do
+  unsigned* published = nullptr;   // blocks of the last launch that have published; 0 between steps
   std::int64_t blocks_before = 0;  // in earlier launches of the step
 
-  /// For a launch that comes after one of so many blocks.
+  /// For a launch that follows one of so many blocks.
   fused_epilogue after(std::int64_t earlier_blocks) const {
     fused_epilogue out = *this;
     out.blocks_before += earlier_blocks;
@@ -36,7 +35,7 @@ template <class V> struct fused_epilogue {
   }
 };
 
-/// A plain multiply has nothing to keep apart.
+/// The same for either epilogue: a plain multiply publishes nothing.
 template <class V> scale_and_add<V> after_blocks(const scale_and_add<V>& finish, std::int64_t) {
   return finish;
 }
@@ -45,12 +44,11 @@ template <class V> fused_epilogue<V> after_blocks(const fused_epilogue<V>& finis
 }
 
 constexpr int most_warps = 32;  // of any block
-/// The shared memory that leaving sums takes.
-constexpr std::size_t block_sums_shared_bytes =
-    2 * most_warps * sizeof(double) + 16;  // 16: is_last_to_arrive
+/// The shared memory that publish_block_sums takes; 16: is_last_block.
+constexpr std::size_t block_sums_shared_bytes = 2 * most_warps * sizeof(double) + 16;
 
-/// The sums over the block's threads, in its first; always added in the same order. Every thread calls it;
-/// between two calls all threads meet.
+/// The sums over the block's threads, in its first; always added in the same order. Every thread calls it; a
+/// barrier must come between two calls.
 __device__ inline step_sums block_sum(step_sums mine, int sums) {
   __shared__ shared_array<double, most_warps> first_of_warp;
   __shared__ shared_array<double, most_warps> second_of_warp;
@@ -70,58 +68,56 @@ __device__ inline step_sums block_sum(step_sums mine, int sums) {
   return total;
 }
 
-/// Counts an arrival, of so many, after all that this thread has written or knows of; the last sets the
-/// counter back to 0. Says whether it was the last, which then knows what all of them did.
-/// Only the last has to look afresh. A fence for everyone would throw out the nearest cache, with the x in
-/// it, of a multiprocessor that has other blocks at work.
-__device__ inline bool arrives_last(unsigned of, unsigned* arrived) {
+/// Increments a counter that goes up to `of`, with release order for what this thread has written or
+/// observed. Returns whether it was the last of them; the counter is then 0 again, and what all of them wrote
+/// can be read. Only the last needs an acquiring fence: a fence in every block would invalidate the
+/// multiprocessor's L1, and the x of other blocks with it.
+__device__ inline bool is_last_of(unsigned of, unsigned* counter) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
   unsigned before;
   asm volatile("atom.release.gpu.inc.u32 %0, [%1], %2;"
                : "=r"(before)
-               : "l"(arrived), "r"(of - 1)
+               : "l"(counter), "r"(of - 1)
                : "memory");
 #else
   __threadfence();
-  const unsigned before = atomicInc(arrived, of - 1);
+  const unsigned before = atomicInc(counter, of - 1);
 #endif
   if (before != of - 1) return false;
   __threadfence();
   return true;
 }
 
-/// Says that this block has left its part of something, and returns whether it was the last of so many.
-/// Every thread of the block calls it. What any of them has written by then is before the barrier, so before
-/// the first thread's arrival for whoever sees that: it stands for all that a thread knows of, not for its
-/// own writes alone.
-__device__ inline bool is_last_to_arrive(unsigned blocks, unsigned* arrived) {
+/// Whether this block is the last of so many to call it. Every thread of the block calls it. What any of them
+/// has written comes before the barrier, and so before the first thread's release: releases are cumulative.
+__device__ inline bool is_last_block(unsigned blocks, unsigned* counter) {
   __shared__ shared<int> is_last;
   __syncthreads();
-  if (threadIdx.x == 0) is_last = arrives_last(blocks, arrived) ? 1 : 0;
+  if (threadIdx.x == 0) is_last = is_last_of(blocks, counter) ? 1 : 0;
   __syncthreads();
   return is_last != 0;
 }
 
-/// The same for a warp, of so many: every lane of it calls it, after the first has written the part.
-__device__ inline bool is_last_warp_to_arrive(unsigned warps, unsigned* arrived) {
+/// The same for a warp: every lane calls it, after the first has written its result.
+__device__ inline bool is_last_warp(unsigned warps, unsigned* counter) {
   int is_last = 0;
-  if (threadIdx.x % 32 == 0) is_last = arrives_last(warps, arrived) ? 1 : 0;
+  if (threadIdx.x % 32 == 0) is_last = is_last_of(warps, counter) ? 1 : 0;
   is_last = __shfl_sync(full_warp, is_last, 0);
   __syncwarp();  // a shuffle orders no memory: what the first lane may read now, the others may
   return is_last != 0;
 }
 
-/// A thread's share of the parts, for block_sum; eight are under way at once.
-__device__ inline step_sums sum_strided(std::int64_t count, const double* parts, int sums) {
+/// This thread's part of the total of published sums, for block_sum; eight loads are in flight.
+__device__ inline step_sums sum_strided(std::int64_t count, const double* published, int sums) {
   constexpr int ahead = 8;
   step_sums mine;
   for (std::int64_t first = threadIdx.x; first < count; first += ahead * blockDim.x) {
-    step_sums part[ahead];
+    step_sums some[ahead];
     for (int q = 0; q < ahead; ++q) {
       const std::int64_t p = first + q * blockDim.x;
-      if (p < count) part[q] = {load_l2(parts + p), sums > 1 ? load_l2(parts + count + p) : 0.0};
+      if (p < count) some[q] = {load_l2(published + p), sums > 1 ? load_l2(published + count + p) : 0.0};
     }
-    for (const step_sums& p : part) mine += p;
+    for (const step_sums& s : some) mine += s;
   }
   return mine;
 }
@@ -144,14 +140,13 @@ template <class V> class row_epilogue<scale_and_add<V>> {
 template <class V> class row_epilogue<fused_epilogue<V>> {
  public:
   __device__ row_epilogue(const fused_epilogue<V>& finish, V* y) : finish_(finish), y_(y) {
-    if (finish_.totals == nullptr) trigger_dependent_launch();  // which adds up the parts
+    if (finish_.totals == nullptr) trigger_dependent_launch();  // which adds up the blocks' sums
   }
   __device__ void operator()(V sum, std::int64_t row) { mine_ += measure(sum, row); }
-  /// Row number `cut` of those that are cut, which another block may finish the next time: added to this
-  /// block's sums, it would change how they are rounded. By one thread of the grid, before its block leaves
-  /// its sums.
-  __device__ void finish_split(V sum, std::int64_t row, std::int64_t cut) const {
-    leave(measure(sum, row), finish_.parts + finish_.blocks + cut, finish_.part_count);
+  /// Split row number `split`, which another block may finish the next time: added to this block's sums, it
+  /// would change how they are rounded. By one thread of the grid, before its block publishes its sums.
+  __device__ void finish_split(V sum, std::int64_t row, std::int64_t split) const {
+    publish(measure(sum, row), finish_.sums + finish_.blocks + split, finish_.sum_count);
   }
   /// Every thread of the block calls it, once.
   __device__ void publish_block_sums() const {
@@ -159,19 +154,20 @@ template <class V> class row_epilogue<fused_epilogue<V>> {
     if (sums == 0) return;
     const step_sums of_block = block_sum(mine_, sums);
     if (threadIdx.x == 0)
-      leave(of_block, finish_.parts + finish_.blocks_before + blockIdx.x, finish_.part_count);
+      publish(of_block, finish_.sums + finish_.blocks_before + blockIdx.x, finish_.sum_count);
     if (finish_.totals == nullptr || finish_.blocks_before + gridDim.x < finish_.blocks) return;
-    if (!is_last_to_arrive(gridDim.x, finish_.arrived)) return;
-    const step_sums total = block_sum(sum_strided(finish_.part_count, finish_.parts, sums), sums);
+    if (!is_last_block(gridDim.x, finish_.published)) return;
+    const step_sums total = block_sum(sum_strided(finish_.sum_count, finish_.sums, sums), sums);
     if (threadIdx.x != 0) return;
-    leave(total, finish_.totals, 1);
+    publish(total, finish_.totals, 1);
   }
 
  private:
   __device__ step_sums measure(V sum, std::int64_t row) const {
     return finish_.step.measure_row(finish_.step(sum, row, y_[row]), row);
   }
-  __device__ void leave(const step_sums& found, double* to, std::int64_t apart) const {
+  /// The second sum goes `apart` numbers behind the first.
+  __device__ void publish(const step_sums& found, double* to, std::int64_t apart) const {
     const int sums = finish_.step.sums();
     if (sums > 0) to[0] = found.first;
     if (sums > 1) to[apart] = found.second;
@@ -182,7 +178,7 @@ template <class V> class row_epilogue<fused_epilogue<V>> {
   step_sums mine_;
 };
 
-/// A fused step on what a multiply has left in y, a thread per row: for kernels that do not finish rows.
+/// A fused step on what a multiply has written to y, a thread per row: for kernels that do not finish rows.
 template <class V> __global__ void fused_step_kernel(index rows, V* y, fused_epilogue<V> finish) {
   const std::int64_t row = thread_in_grid();
   row_epilogue<fused_epilogue<V>> finish_row(finish, y);
@@ -190,20 +186,20 @@ template <class V> __global__ void fused_step_kernel(index rows, V* y, fused_epi
   finish_row.publish_block_sums();
 }
 
-constexpr int parts_per_thread = 16;
-constexpr std::int64_t parts_per_block = parts_per_thread * threads_per_block;
+constexpr int sums_per_thread = 16;
+constexpr std::int64_t sums_per_block = sums_per_thread * threads_per_block;
 
-/// Adds up `count` parts of each sum, parts_per_block in a block. Those of the second begin at parts + count,
+/// Adds up `count` published sums, sums_per_block in a block. Those of the second sum begin at sums + count,
 /// and their totals at totals + gridDim.x.
 template <int Sums>
-__global__ void add_block_sums_kernel(std::int64_t count, const double* parts, double* totals) {
+__global__ void add_block_sums_kernel(std::int64_t count, const double* sums, double* totals) {
   wait_for_prerequisite();
-  const std::int64_t first = blockIdx.x * parts_per_block + threadIdx.x;
+  const std::int64_t first = blockIdx.x * sums_per_block + threadIdx.x;
   step_sums mine;
-  for (int j = 0; j < parts_per_thread; ++j) {
+  for (int j = 0; j < sums_per_thread; ++j) {
     const std::int64_t at = first + j * threads_per_block;
     if (at >= count) continue;
-    mine += {parts[at], Sums > 1 ? parts[count + at] : 0.0};
+    mine += {sums[at], Sums > 1 ? sums[count + at] : 0.0};
   }
   const step_sums total = block_sum(mine, Sums);
   if (threadIdx.x != 0) return;
@@ -211,34 +207,34 @@ __global__ void add_block_sums_kernel(std::int64_t count, const double* parts, d
   if (Sums > 1) totals[gridDim.x + blockIdx.x] = total.second;
 }
 
-/// Parts that the last block adds up. A block that arrives keeps its place on the multiprocessor for a
-/// microsecond more; where there are more blocks than a card has places for, those that wait for one wait
-/// longer, and a launch costs less (H200: PageRank's step on cnr-2000, 1,354 blocks, 20.0 and 18.3 µs).
+/// The most sums that the last block adds up. Counting keeps a block on its multiprocessor for a microsecond
+/// more; where there are more blocks than fit at once, the others wait longer, and a launch costs less (H200:
+/// PageRank's step on cnr-2000, 1,354 blocks, 20.0 and 18.3 µs).
 constexpr std::int64_t most_at_once = 1024;
 
-/// How many totals are left of so many parts: at least one, of none.
-constexpr std::int64_t totals_of(std::int64_t parts) {
-  return parts <= parts_per_block ? 1 : (parts + parts_per_block - 1) / parts_per_block;
+/// How many totals are left of so many sums: at least one, of none.
+constexpr std::int64_t totals_of(std::int64_t sums) {
+  return sums <= sums_per_block ? 1 : (sums + sums_per_block - 1) / sums_per_block;
 }
 
-/// Where the parts of two sums lie, made once for all steps with a matrix. After those of blocks and cut rows
-/// come their totals, and the totals of those.
+/// Where blocks and split rows publish their two sums, made once for all steps with a matrix. Their totals
+/// come behind them, and the totals of those.
 class step_scratch {
  public:
   step_scratch(const std::shared_ptr<device>& on, std::int64_t blocks, std::int64_t split_rows = 0)
-      : blocks_(blocks), count_(blocks + split_rows), arrived_(on, std::vector<unsigned>(1, 0U)) {
+      : blocks_(blocks), count_(blocks + split_rows), published_(on, std::vector<unsigned>(1, 0U)) {
     std::int64_t numbers = 2 * count_;
     for (std::int64_t left = totals_of(count_); left > 1; left = totals_of(left)) numbers += 2 * left;
-    parts_ = vector<double>(on, static_cast<std::size_t>(numbers));
+    sums_ = vector<double>(on, static_cast<std::size_t>(numbers));
   }
-  std::uint64_t bytes() const { return parts_.bytes() + arrived_.bytes(); }
-  /// Where the blocks and the cut rows leave theirs.
-  double* data() const { return parts_.data(); }
+  std::uint64_t bytes() const { return sums_.bytes() + published_.bytes(); }
+  /// Where the blocks and the split rows publish theirs.
+  double* data() const { return sums_.data(); }
 
-  /// For a step that leaves its sums at `to`: the last block of its launches adds up the parts, if they are
-  /// not too many for one, and end_step does otherwise.
+  /// For a step whose totals go to `to`: the last block of its launches adds up the sums if one block can;
+  /// otherwise end_step does.
   template <class V> fused_epilogue<V> epilogue(const fused_step<V>& step, double* to) const {
-    return {step, parts_.data(), blocks_, count_, is_added_up_at_once() ? to : nullptr, arrived_.data()};
+    return {step, sums_.data(), blocks_, count_, is_added_up_at_once() ? to : nullptr, published_.data()};
   }
   template <class Queue> void end_step(Queue& queue, int sums, double* to) const {
     if (!is_added_up_at_once()) add_up(queue, sums, to);
@@ -253,23 +249,23 @@ class step_scratch {
   bool is_added_up_at_once() const { return count_ > 0 && count_ <= most_at_once; }
 
   template <int Sums, class Queue> void add_up(Queue& queue, double* to) const {
-    const double* parts = parts_.data();
-    double* next = parts_.data() + 2 * count_;
+    const double* sums = sums_.data();
+    double* next = sums_.data() + 2 * count_;
     for (std::int64_t count = count_;;) {
       const std::int64_t totals = totals_of(count);
       queue.launch_dependent("add_block_sums", totals, threads_per_block, add_block_sums_kernel<Sums>, count,
-                             parts, totals == 1 ? to : next);
+                             sums, totals == 1 ? to : next);
       if (totals == 1) return;
-      parts = next;
+      sums = next;
       next += 2 * totals;
       count = totals;
     }
   }
 
   std::int64_t blocks_, count_;
-  // Of the step under way: one at a time, as with multiplies.
-  mutable vector<double> parts_;
-  mutable vector<unsigned> arrived_;
+  // Of the step in flight: one at a time, as with multiplies.
+  mutable vector<double> sums_;
+  mutable vector<unsigned> published_;
 };
 
 /// The step for kernels that add to y instead of finishing rows.

@@ -1,40 +1,67 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
-#include <nonzero/core/vector.hpp>
+#include <nonzero/gpu/device_formats.cuh>
 #include <nonzero/gpu/threads.cuh>
 
+// What csr_light_vector and csr_light_warp share: rows are handed out by a counter while the kernel runs.
 namespace nz::gpu {
 
-/// Sets the counter of rows back to 0 when the last block is done with it, so that the next multiply needs no
-/// launch to do so: counters[0] is the next row, counters[1] the number of blocks that are done. Every thread
-/// of the block calls it, once, after its last fetch.
-__device__ inline void leave_row_counter(unsigned* counters) {
+/// CSR with counters[0], the next row, and counters[1], the number of blocks that are done. Both are 0
+/// between multiplies.
+template <class V, class Offset> struct csr_with_counter : shared_csr<V, Offset> {
+  mutable vector<unsigned> counters;
+
+  template <class Queue>
+  csr_with_counter(Queue&, const std::shared_ptr<const device_csr<V>>& a, const prepare_options& options)
+      : shared_csr<V, Offset>(a), counters(place(options.on, array<unsigned>(2, 0U))) {}
+};
+
+/// The sum of one lane's entries of a row. A whole warp starts at a multiple of 32 entries at or before the
+/// row's first, so that its loads are aligned; lanes before the row's begin skip the first step.
+template <int Lanes, class V, class Offset>
+__device__ V light_lane_sum(const csr_view<V, Offset>& a, std::int64_t row, int lane,
+                            const V* __restrict__ x) {
+  const Offset begin = a.begin(row), end = a.end(row);
+  V sum = 0;
+  Offset k = begin + lane;
+  if constexpr (Lanes == 32) {
+    k = begin - begin % 32 + lane;
+    if (k < begin) k += 32;
+  }
+  for (; k < end; k += Lanes) sum += a.value(k) * x[a.column(k)];
+  return sum;
+}
+
+/// Resets the row counter when the last block is done with it, so that the next multiply needs no launch to
+/// do so. Every thread of the block calls it, once, after its last fetch.
+__device__ inline void reset_row_counter(unsigned* counters) {
   __syncthreads();
   if (threadIdx.x != 0) return;
   __threadfence();
-  // atomicInc wraps to 0 past its limit, so the count of blocks sets itself back.
+  // atomicInc wraps to 0 past its limit, so the count of blocks resets itself.
   const bool is_last_block = atomicInc(&counters[1], gridDim.x - 1) == gridDim.x - 1;
   if (is_last_block) atomicExch(&counters[0], 0U);
 }
 
-/// Launches a kernel that hands out rows. One that fails halfway, as only the emulator's can, has not set its
-/// counters back: the next multiply must not begin where it stopped.
-template <class Launch> void launch_with_counters(vector<unsigned>& counters, Launch launch) {
+/// Calls launch(lanes, blocks, counters): lanes per row as a constant, and as many blocks as the card can
+/// hold. A launch that fails halfway, as only the emulator's can, leaves its counters as they are: they are
+/// reset for the next multiply.
+template <class Queue, class V, class Offset, class Launch>
+void launch_with_counters(Queue& queue, const csr_with_counter<V, Offset>& a, Launch launch) {
   try {
-    launch(counters.data());
+    with_lanes(lanes_for(a.rows, a.nnz()), [&](auto lanes) {
+      const std::int64_t needed = blocks_for(std::int64_t{lanes.value} * a.rows),
+                         resident = queue.resident_threads() / threads_per_block;
+      launch(lanes, needed < resident ? needed : resident, a.counters.data());
+    });
   } catch (...) {
     constexpr unsigned zeros[2] = {0, 0};
-    if (counters.where()->is_host()) counters.copy_from(zeros);
+    if (a.counters.where()->is_host()) a.counters.copy_from(zeros);
     throw;
   }
-}
-
-/// How many blocks to start for `blocks` of work that is handed out while they run: what the card can hold.
-template <class Queue> std::int64_t resident_blocks(const Queue& queue, std::int64_t blocks) {
-  const std::int64_t resident = queue.resident_threads() / threads_per_block;
-  return blocks < resident ? blocks : resident;
 }
 
 }  // namespace nz::gpu

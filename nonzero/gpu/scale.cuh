@@ -7,7 +7,7 @@
 
 namespace nz::gpu {
 
-/// y = beta * y. A kernel that adds to y what it finds needs y to hold its share before it starts.
+/// y = beta * y: for kernels that then add to y.
 template <class V> __global__ void scale_kernel(index rows, V beta, V* __restrict__ y) {
   const std::int64_t row = thread_in_grid();
   if (row < rows) y[row] = beta == V{0} ? V{0} : beta * y[row];

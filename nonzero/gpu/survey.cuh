@@ -5,12 +5,13 @@
 
 #include <nonzero/formats/fingerprint.hpp>
 #include <nonzero/gpu/shared.cuh>
-#include <nonzero/gpu/threads.cuh>
-#include <nonzero/gpu/warp_slices_internal.hpp>
+#include <nonzero/gpu/slices_internal.hpp>
+#include <nonzero/gpu/values.cuh>
+#include <nonzero/gpu/warp.cuh>
 #include <nonzero/kernel/prediction.hpp>
 
-// The functions of formats/device_survey.hpp, for one Queue. Each block or warp leaves a record, and the host
-// adds them up: a few kilobytes.
+// The device_surveys of kernel/prediction.hpp, for one Queue. Each block or warp writes a record, and the
+// host adds them up: a few kilobytes.
 namespace nz::gpu {
 
 constexpr int survey_window = 1024;  // rows that sell_slices sorts together
@@ -27,11 +28,6 @@ struct slice_record {
   index spread = 0;              // the most columns between the k-th entries of two rows
   index inexact = 0, other = 0;  // rows with a value that is no float, or not the first one
 };
-
-template <class T, class Pick> __device__ T pick_of_warp(T value, Pick pick) {
-  for (int bit = 16; bit > 0; bit /= 2) value = pick(value, __shfl_xor_sync(full_warp, value, bit));
-  return value;
-}
 
 /// The steps that slices of sorted rows take: of v steps and more, as many as there are slices with a row so
 /// long. By one warp, 32 lengths at a time, the longest first.
@@ -81,7 +77,7 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
       in_slices = larger(in_slices, is_apart ? 0 : length);
       atomicAdd(&count[is_apart ? 0 : length < length_bins ? length : length_bins - 1], 1U);
     }
-    in_slices = pick_of_warp(in_slices, larger);
+    in_slices = warp_maximum(in_slices);
     if (threadIdx.x % 32 == 0) in_slices_of_warp[threadIdx.x / 32] = in_slices;
     __syncthreads();
     if (threadIdx.x < 32) {
@@ -91,7 +87,7 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
     }
     __syncthreads();
   }
-  found.longest = pick_of_warp(found.longest, larger);
+  found.longest = warp_maximum(found.longest);
   found.in_long_rows = group_sum<32>(found.in_long_rows);
   found.apart = group_sum<32>(found.apart);
   if (threadIdx.x % 32 == 0) found_by_warp[threadIdx.x / 32] = found;
@@ -106,52 +102,50 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
   records[blockIdx.x] = found;
 }
 
-/// The most columns that lie between the entries which lanes have in the same step.
-template <class Offset>
-__device__ index spread_of_slice(const index* __restrict__ col, Offset begin, int length) {
-  const auto smaller = [](index a, index b) { return a < b ? a : b; };
+/// The largest distance between the columns of two lanes in the same step.
+template <class V, class Offset>
+__device__ index spread_of_slice(const csr_view<V, Offset>& a, Offset begin, int length) {
   const auto larger = [](index a, index b) { return a > b ? a : b; };
-  const int steps = pick_of_warp(length, larger);
+  const int steps = warp_maximum(length);
   index spread = 0;
   for (int k = 0; k < steps; ++k) {
-    const index mine = k < length ? col[begin + k] : 0;
-    const index low = pick_of_warp(k < length ? mine : index{0x7fffffff}, smaller);
-    spread = larger(spread, pick_of_warp(k < length ? mine : index{0}, larger) - low);
+    const index mine = k < length ? a.column(begin + k) : 0;
+    const index low = warp_minimum(k < length ? mine : index{0x7fffffff});
+    spread = larger(spread, warp_maximum(k < length ? mine : index{0}) - low);
   }
   return spread;
 }
 
-// A warp per sampled slice, a lane per row, which is held against the row before.
+// A warp per sampled slice, a lane per row, which is compared with the row before.
 // Good: always: so many slices whatever the matrix.  Bad: matrices that differ from place to place.
 // Traffic: up to 1,024 slices of 32 rows, of which 32 entries at the most.
 // Source: ours.
 template <class V, class Offset>
-__global__ void survey_slices_kernel(index rows, const Offset* __restrict__ row_begin,
-                                     const index* __restrict__ col, const V* __restrict__ val,
-                                     std::int64_t slices, int samples, slice_record* __restrict__ records) {
+__global__ void survey_slices_kernel(csr_view<V, Offset> a, std::int64_t slices, int samples,
+                                     slice_record* __restrict__ records) {
   constexpr offset most_entries = 32;
   const std::int64_t sample = thread_in_grid() / 32;
   if (sample >= samples) return;  // the whole warp
   const int lane = threadIdx.x % 32;
   const std::int64_t first = sample * slices / samples * slice_height, row = first + lane;
-  const std::int64_t end = first + slice_height < rows ? first + slice_height : rows;
-  const bool has_row = row < rows;
-  const Offset begin = has_row ? row_begin[row] : Offset{0};
-  const offset full_length = has_row ? row_begin[row + 1] - begin : 0;
+  const std::int64_t end = first + slice_height < a.rows ? first + slice_height : a.rows;
+  const bool has_row = row < a.rows;
+  const Offset begin = has_row ? a.begin(row) : Offset{0};
+  const offset full_length = has_row ? a.end(row) - begin : 0;
   const int length = static_cast<int>(full_length < most_entries ? full_length : most_entries);
-  const Offset before = has_row && lane > 0 ? row_begin[row - 1] : begin;
+  const Offset before = has_row && lane > 0 ? a.begin(row - 1) : begin;
   const bool is_compared = has_row && lane > 0 && (full_length > 0 || begin > before);
   bool is_moved = is_compared && begin - before == full_length, is_twin = is_moved;
   bool is_repeated = is_moved, is_exact = true, is_same = true;
   for (int k = 0; k < length; ++k) {
-    const V mine = val[begin + k];
+    const V mine = a.value(begin + k);
     is_exact = is_exact && static_cast<V>(static_cast<float>(mine)) == mine;
-    is_same = is_same && mine == val[0];
+    is_same = is_same && mine == a.value(0);
     if (!is_moved && !is_twin) continue;
-    const index distance = col[begin + k] - col[before + k];
+    const index distance = a.column(begin + k) - a.column(before + k);
     is_moved = is_moved && distance == 1;
     is_twin = is_twin && distance == 0;
-    is_repeated = is_repeated && mine == val[before + k];
+    is_repeated = is_repeated && mine == a.value(before + k);
   }
   slice_record found;
   found.moved = __popc(__ballot_sync(full_warp, is_moved));
@@ -159,42 +153,39 @@ __global__ void survey_slices_kernel(index rows, const Offset* __restrict__ row_
   found.twins = __popc(__ballot_sync(full_warp, is_twin));
   found.inexact = __popc(__ballot_sync(full_warp, !is_exact));
   found.other = __popc(__ballot_sync(full_warp, !is_same));
-  found.spread = spread_of_slice(col, begin, length);
+  found.spread = spread_of_slice(a, begin, length);
   found.compared = __popc(__ballot_sync(full_warp, is_compared));
-  found.entries = offset{row_begin[end]} - offset{row_begin[first]};
+  found.entries = offset{a.begin(end)} - offset{a.begin(first)};
   if (lane == 0) records[sample] = found;
 }
 
 /// A thread per sample of the fingerprint.
 template <class V, class Offset>
-__global__ void fingerprint_kernel(index rows, offset nnz, const Offset* __restrict__ row_begin,
-                                   const index* __restrict__ col, const V* __restrict__ val,
-                                   std::uint64_t* __restrict__ words) {
+__global__ void fingerprint_kernel(csr_view<V, Offset> a, std::uint64_t* __restrict__ words) {
   const auto s = static_cast<int>(thread_in_grid());
   if (s >= fingerprint_samples) return;
-  const sampled_place at = fingerprint_place(s, rows, nnz);
-  words[s * words_per_sample] = static_cast<std::uint64_t>(col[at.entry]);
-  words[s * words_per_sample + 1] = *reinterpret_cast<const value_bits<V>*>(val + at.entry);
-  words[s * words_per_sample + 2] = static_cast<std::uint64_t>(row_begin[at.row]);
+  const sampled_place at = fingerprint_place(s, a.rows, a.nnz());
+  words[s * words_per_sample] = static_cast<std::uint64_t>(a.column(static_cast<Offset>(at.entry)));
+  words[s * words_per_sample + 1] = bits_of_value(a.value(static_cast<Offset>(at.entry)));
+  words[s * words_per_sample + 2] = static_cast<std::uint64_t>(a.begin(at.row));
 }
 
-/// A thread per sample: columns of entries from all over the matrix. The multiplier, 2^64 over the golden
-/// ratio, keeps any of them out of step with rows.
+/// A thread per sample: columns of entries from all over the matrix, at places unrelated to the rows.
 template <class Column>
 __global__ void sample_columns_kernel(offset nnz, const Column* __restrict__ col, int samples,
                                       Column* __restrict__ sampled) {
   const std::int64_t s = thread_in_grid();
   if (s >= samples) return;
-  const std::uint64_t scattered = static_cast<std::uint64_t>(s + 1) * 0x9e3779b97f4a7c15U >> 11;
+  const std::uint64_t scattered = scatter(static_cast<std::uint64_t>(s + 1)) >> 11;
   sampled[s] = col[scattered % static_cast<std::uint64_t>(nnz)];
 }
 
-/// Calls body with where the rows begin, whatever that is held in.
-template <class V, class Body> void with_row_begin(const device_csr<V>& a, Body body) {
+/// Calls body with the view, whatever its offsets.
+template <class V, class Body> void with_view(const device_csr<V>& a, Body body) {
   if (a.is_wide())
-    body(a.wide_row_begin.data());
+    body(a.template view<offset>());
   else
-    body(a.row_begin.data());
+    body(a.template view<std::int32_t>());
 }
 
 template <class Queue, class V> row_survey survey_rows(const device_csr<V>& a) {
@@ -203,9 +194,9 @@ template <class Queue, class V> row_survey survey_rows(const device_csr<V>& a) {
   const std::int64_t blocks = std::min(windows, most_blocks);
   vector<window_record> records(a.where(), static_cast<std::size_t>(blocks));
   Queue queue(*a.where(), {});
-  with_row_begin(a, [&]<class Offset>(const Offset* row_begin) {
-    queue.launch("survey_rows", blocks, threads_per_block, survey_rows_kernel<Offset>, a.rows, row_begin,
-                 longest_in_slices(a.rows, a.nnz), records.data());
+  with_view(a, [&]<class Offset>(csr_view<V, Offset> view) {
+    queue.launch("survey_rows", blocks, threads_per_block, survey_rows_kernel<Offset>, a.rows,
+                 view.row_begin.data(), longest_in_slices(a.rows, a.nnz), records.data());
   });
   row_survey out;
   for (const window_record& found : records.to_host()) {
@@ -224,10 +215,9 @@ template <class Queue, class V> slice_survey survey_slices(const device_csr<V>& 
   const auto samples = static_cast<int>(std::min(slices, most_samples));
   vector<slice_record> records(a.where(), static_cast<std::size_t>(samples));
   Queue queue(*a.where(), {});
-  with_row_begin(a, [&]<class Offset>(const Offset* row_begin) {
+  with_view(a, [&]<class Offset>(csr_view<V, Offset> view) {
     queue.launch("survey_slices", blocks_for(std::int64_t{samples} * 32), threads_per_block,
-                 survey_slices_kernel<V, Offset>, a.rows, row_begin, a.col.data(), a.val.data(), slices,
-                 samples, records.data());
+                 survey_slices_kernel<V, Offset>, view, slices, samples, records.data());
   });
   slice_survey out;
   std::int64_t rows = 0, twins = 0;
@@ -266,10 +256,9 @@ template <class Queue, class V> std::vector<std::uint64_t> find_fingerprint(cons
   if (a.nnz == 0) return {};
   vector<std::uint64_t> words(a.where(), std::size_t{fingerprint_samples} * words_per_sample);
   Queue queue(*a.where(), {});
-  with_row_begin(a, [&]<class Offset>(const Offset* row_begin) {
+  with_view(a, [&]<class Offset>(csr_view<V, Offset> view) {
     queue.launch("fingerprint", blocks_for(fingerprint_samples), threads_per_block,
-                 fingerprint_kernel<V, Offset>, a.rows, a.nnz, row_begin, a.col.data(), a.val.data(),
-                 words.data());
+                 fingerprint_kernel<V, Offset>, view, words.data());
   });
   return words.to_host();
 }

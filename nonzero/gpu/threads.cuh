@@ -3,12 +3,11 @@
 #include <cstdint>
 #include <type_traits>
 
-// What the kernels of this folder have in common: how threads are numbered and how many blocks they take.
-// Every file of this folder is plain CUDA C++. nvcc compiles it for the card (gpu/cuda); the host's compiler
-// compiles it for the emulator, whose language_internal.hpp stands in for what nvcc knows by itself.
+// How threads are numbered and how many blocks they take.
+// Every .cuh file is plain CUDA C++. nvcc compiles it for the card (gpu/cuda). The host's compiler compiles
+// it for the emulator, whose language_internal.hpp supplies what nvcc has built in.
 namespace nz::gpu {
 
-constexpr unsigned full_warp = 0xffffffffU;
 constexpr int threads_per_block = 256;
 
 /// This thread's number in the grid.
@@ -16,38 +15,23 @@ __device__ inline std::int64_t thread_in_grid() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-/// In a kernel before one that is launched by launch_dependent: that one may be set up once all blocks of
-/// this one are under way.
+/// In a kernel that a launch_dependent follows: that launch may be set up once all blocks of this one have
+/// started.
 __device__ inline void trigger_dependent_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
-/// In a kernel that is launched by launch_dependent: waits until all that was launched before it is done.
-/// What that writes is not touched before, and does not come in as const __restrict__: for all that the
-/// compiler knows then, it may be read ahead of the wait.
+/// In a kernel that is launched by launch_dependent: waits until all earlier launches are done. What they
+/// write must not be read before, and must not be a const __restrict__ parameter: the compiler might read it
+/// ahead of the wait.
 __device__ inline void wait_for_prerequisite() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// The lanes, as a mask for __shfl_sync, of the group of `Lanes` neighbours that this thread is in.
-template <int Lanes> __device__ unsigned group_mask() {
-  const unsigned first = threadIdx.x % 32 / Lanes * Lanes;
-  return full_warp >> (32 - Lanes) << first;
-}
-
-/// The sum over a group's lanes, in its first lane; always added in the same order.
-/// Shuffles exchange registers. The lectures of 2013 add through volatile shared memory and count on a warp
-/// running in lockstep, which no card since Volta (2017) promises.
-template <int Lanes, class V> __device__ V group_sum(V value) {
-  for (int step = Lanes / 2; step > 0; step /= 2)
-    value += __shfl_down_sync(group_mask<Lanes>(), value, step, Lanes);
-  return value;
-}
-
-/// How many blocks give `count` segments of work a thread each.
+/// How many blocks give each of `count` items a thread.
 inline std::int64_t blocks_for(std::int64_t count) {
   return (count + threads_per_block - 1) / threads_per_block;
 }

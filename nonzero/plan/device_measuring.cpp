@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/values.hpp>
-#include <nonzero/gpu/cuda/device.hpp>
-#include <nonzero/gpu/emulator/device.hpp>
+#include <nonzero/plan/back_ends.hpp>
 #include <nonzero/plan/choices_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/plan/measure.hpp>
@@ -21,10 +20,6 @@ constexpr double default_budget = 1.1, default_bytes = 64 << 10;
 constexpr double conversion_seconds = 3e-4;
 /// The fraction of CSR's time above which the use of x is surveyed too.
 constexpr double much_waiting = 0.2;
-
-template <class V> device_surveys<V> surveys_for(device_kind kind) {
-  return kind == device_kind::cuda ? cuda_surveys<V>() : emulator_surveys<V>();
-}
 
 /// Ones, written by copies that double: nothing long comes from the host.
 template <class V> vector<V> ones(const std::shared_ptr<device>& on, index size) {
@@ -45,7 +40,7 @@ template <class A, class V> class device_measuring final : public measuring<V> {
       : measuring<V>(begin_report<A, V>(a->rows, a->cols, a->nnz, a->storage().bytes, options)),
         a_(std::move(a)),
         options_(options),
-        surveys_(surveys_for<A>(a_->where()->kind())) {
+        surveys_(back_end_for(a_->where()->kind()).template functions_for<A>().surveys) {
     start_.machine = a_->where()->description();
     start_.kind = a_->where()->kind();
     const auto csr_bytes = static_cast<double>(start_.csr_bytes);

@@ -1,8 +1,7 @@
+#include <iterator>
 #include <vector>
 
-#include <nonzero/cpu/kernels.hpp>
-#include <nonzero/gpu/cuda/device.hpp>
-#include <nonzero/gpu/emulator/device.hpp>
+#include <nonzero/plan/back_ends.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/reference/multiply.hpp>
 
@@ -41,78 +40,49 @@ template <auto Convert> kernel_row serial_row(std::string_view name, std::string
   return out;
 }
 
-constexpr auto as_csr = [](const auto& a, padding_budget) { return copy_of(a); };
-constexpr auto as_coo = [](const auto& a, padding_budget) { return to_coo(a); };
-constexpr auto as_ell = [](const auto& a, padding_budget budget) { return to_ell(a, budget); };
-constexpr auto as_hyb = [](const auto& a, padding_budget budget) { return to_hyb(a, -1, budget); };
-constexpr auto as_jds = [](const auto& a, padding_budget) { return to_jds(a); };
-constexpr auto as_sell = [](const auto& a, padding_budget budget) { return to_sell(a, {}, budget); };
-constexpr auto as_tjds = [](const auto& a, padding_budget) { return to_tjds(a); };
-constexpr auto as_bsr = [](const auto& a, padding_budget) { return to_bsr(a); };
-constexpr auto as_sbsr = [](const auto& a, padding_budget) { return to_sbsr(a); };
-constexpr auto as_binned = [](const auto& a, padding_budget) { return to_binned(a); };
-constexpr auto as_hubs = [](const auto& a, padding_budget budget) { return to_hubs(a, {}, budget); };
-constexpr auto as_warp_packed = [](const auto& a, padding_budget budget) {
-  return to_warp_packed(a, budget);
-};
-constexpr auto as_packed = [](const auto& a, padding_budget) { return to_packed(a); };
-
-const kernel_row serial_rows[] = {
-    serial_row<as_csr>("csr_serial", "csr"),
-    serial_row<as_coo>("coo_serial", "coo"),
-    serial_row<as_ell>("ell_serial", "ell"),
-    serial_row<as_hyb>("hyb_serial", "hyb"),
-    serial_row<as_jds>("jds_serial", "jds"),
-    serial_row<as_tjds>("tjds_serial", "tjds"),
-    serial_row<as_bsr>("bsr_serial", "bsr"),
-    serial_row<as_sell>("sell_serial", "sell"),
-    serial_row<as_packed>("packed_serial", "packed"),
-    serial_row<as_binned>("binned_serial", "binned"),
-    serial_row<as_sbsr>("sbsr_serial", "sbsr"),
-    serial_row<as_warp_packed>("warp_packed_serial", "warp_packed"),
-    serial_row<as_hubs>("hubs_serial", "hubs"),
-};
-
-template <auto Footprint> constexpr format_row row(std::string_view name, std::string_view summary) {
-  return {name, summary, [](csr_view<float> a) { return Footprint(a); },
-          [](csr_view<double> a) { return Footprint(a); }};
+template <auto Footprint> format_row make_format(std::string_view name, std::string_view summary) {
+  format_row out{.name = name, .summary = summary, .footprints = {}};
+#define NONZERO_FOOTPRINT(V) \
+  static_cast<footprint_function<V>&>(out.footprints).find = [](csr_view<V> a) { return Footprint(a); };
+  NONZERO_FOR_EACH_VALUE(NONZERO_FOOTPRINT)
+#undef NONZERO_FOOTPRINT
+  return out;
 }
 
-constexpr format_row format_table[] = {
-    row<[](const auto& a) { return footprint_of(a); }>("csr",
-                                                       "compressed sparse rows: each row's entries together"),
-    row<[](const auto& a) { return coo_footprint(a); }>("coo",
-                                                        "coordinates: row, column and value of each entry"),
-    row<[](const auto& a) { return ell_footprint(a); }>(
-        "ell", "every row padded to the longest, stored column by column"),
-    row<[](const auto& a) { return hyb_footprint(a); }>(
-        "hyb", "ell for the first entries of each row, coo for the rest"),
-    row<[](const auto& a) { return jds_footprint(a); }>("jds",
-                                                        "csr with the rows sorted by length, longest first"),
-    row<[](const auto& a) { return tjds_footprint(a); }>("tjds", "jds stored column by column: no padding"),
-    row<[](const auto& a) { return packed_footprint(a); }>(
-        "packed", "slices of rows in the fewest bytes that lose nothing: repeated patterns once"),
-    row<[](const auto& a) { return binned_footprint(a); }>(
-        "binned", "entries by blocks of columns and bins of rows, for x gathered from all over"),
-    row<[](const auto& a) { return sell_footprint(a); }>(
-        "sell", "slices of eight rows sorted nearby, each padded to its longest"),
-    row<[](const auto& a) { return bsr_footprint(a); }>(
-        "bsr", "small dense blocks with one column each, csr for the rest"),
-    row<[](const auto& a) { return sbsr_footprint(a); }>(
-        "sbsr", "small dense blocks of a symmetric matrix, one triangle of them"),
-    row<[](const auto& a) { return warp_packed_footprint(a); }>(
-        "warp_packed", "slices of 32 rows, a row per GPU lane: repeated patterns once, exact short values"),
-    row<[](const auto& a) { return hubs_footprint(a); }>(
-        "hubs", "segments of rows by GPU lanes, the columns used most by short numbers, exact short values"),
+template <class V> footprint csr_footprint(csr_view<V> a) { return footprint_of(a); }
+
+const kernel_row serial_rows[] = {
+#define NONZERO_FORMAT(name, summary, convert)                                            \
+  serial_row<[]([[maybe_unused]] const auto& a, [[maybe_unused]] padding_budget budget) { \
+    return convert;                                                                       \
+  }>(#name "_serial", #name),
+#include <nonzero/formats/formats.def>
+#undef NONZERO_FORMAT
 };
 
 }  // namespace
 
-std::span<const format_row> formats() { return format_table; }
+std::span<const format_row> formats() {
+  static const format_row table[] = {
+#define NONZERO_FORMAT(name, summary, convert) \
+  make_format<[](const auto& a) { return name##_footprint(a); }>(#name, summary),
+#include <nonzero/formats/formats.def>
+#undef NONZERO_FORMAT
+  };
+  return table;
+}
 
 std::span<const kernel_row> kernels() {
-  // The CPU's, then the card's, then the emulator's: the order in which find_kernel prefers them.
-  static const auto table = join({cpu_kernels(), serial_rows, cuda_kernels(), emulator_kernels()});
+  // In the order in which find_kernel prefers them. The references come right behind the CPU's.
+  static const std::vector<kernel_row> table = [] {
+    std::vector<kernel_row> all;
+    for (const back_end* each : back_ends()) {
+      all.insert(all.end(), each->kernels().begin(), each->kernels().end());
+      if (each->kind == device_kind::cpu)
+        all.insert(all.end(), std::begin(serial_rows), std::end(serial_rows));
+    }
+    return all;
+  }();
   return table;
 }
 

@@ -13,6 +13,7 @@
 #include <nonzero/gpu/convert/device_sell.cuh>
 
 #include "tests/formats/block_matrices.hpp"
+#include "tests/gpu/warp_slices.hpp"
 
 // What the device makes is bit by bit what the host makes.
 namespace {
@@ -96,8 +97,8 @@ template <class Offset, class V> void expect_same_slices(const csr<V>& a) {
     part_col.insert(part_col.end(), a.col.begin() + a.row_begin[i], a.col.begin() + a.row_begin[i + 1]);
     part_val.insert(part_val.end(), a.val.begin() + a.row_begin[i], a.val.begin() + a.row_begin[i + 1]);
   }
-  expect_same("part_col", made.part_col, part_col);
-  expect_same("part_val", made.part_val, made.one_value ? array<V>{} : part_val);
+  expect_same("part_col", made.segment_col, part_col);
+  expect_same("part_val", made.segment_val, made.one_value ? array<V>{} : part_val);
   const auto padding = static_cast<std::uint64_t>(std::ranges::count(expected.col, nz::padding_column));
   EXPECT_EQ(made.padding_bytes, padding * (sizeof(index) + (made.one_value ? 0 : sizeof(V))));
 }

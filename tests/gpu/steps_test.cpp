@@ -25,7 +25,7 @@ struct test_queue {
 
 // Whole numbers, so that the sums are exact whatever their order.
 TEST(StepParts, AreAddedUpWhateverTheirNumber) {
-  constexpr std::int64_t full = nz::gpu::parts_per_block;
+  constexpr std::int64_t full = nz::gpu::sums_per_block;
   for (const std::int64_t blocks : {std::int64_t{0}, std::int64_t{1}, std::int64_t{255}, std::int64_t{257},
                                     full - 1, full, full + 1, 2 * full, 30 * full + 7})
     for (const int sums : {1, 2}) {

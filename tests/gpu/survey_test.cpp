@@ -4,19 +4,23 @@
 
 #include <nonzero/formats/fingerprint.hpp>
 #include <nonzero/gpu/emulator/device.hpp>
-#include <nonzero/gpu/warp_slices_internal.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/kernel/prediction.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/gpu/warp_slices.hpp"
 
 // What plans ask of a matrix on a device, in the emulator.
 namespace {
 
+template <class V> const nz::device_surveys<V>& surveys_of() {
+  return nz::emulator_back_end().functions_for<V>().surveys;
+}
+
 template <class V> class Survey : public testing::Test {
  protected:
   static nz::slice_survey slices_of(const nz::csr<V>& a) {
-    return nz::emulator_surveys<V>().slices(*nz::place_csr(a, nz::emulator_device()));
+    return surveys_of<V>().slices(*nz::place_csr(a, nz::emulator_device()));
   }
   static nz::slice_survey slices_of(const char* spec) { return slices_of(nz::generate::from_spec<V>(spec)); }
 };
@@ -32,7 +36,7 @@ TYPED_TEST(Survey, OfRowsHasTheLongestAndWhatSlicesTake) {
   for (const auto& [name, a] : battery::matrices<V>())
     for (const bool wide : {false, true}) {
       SCOPED_TRACE(name + (wide ? ", wide" : ""));
-      const auto found = nz::emulator_surveys<V>().rows(*nz::place_csr(a, nz::emulator_device(), wide));
+      const auto found = surveys_of<V>().rows(*nz::place_csr(a, nz::emulator_device(), wide));
       const nz::offset most = std::max<nz::offset>(64, 4 * (a.nnz() / std::max(a.rows, 1)));
       nz::offset longest = 0, in_long_rows = 0, apart = 0;
       for (nz::index i = 0; i < a.rows; ++i) {
@@ -60,7 +64,7 @@ TYPED_TEST(Survey, OfRowsTakesSeveralWindowsInABlock) {
   a.row_begin.back() = 5;
   a.col = {0, 1, 2, 3, 4};
   a.val.assign(5, V{1});
-  const auto found = nz::emulator_surveys<V>().rows(*nz::place_csr(a, nz::emulator_device()));
+  const auto found = surveys_of<V>().rows(*nz::place_csr(a, nz::emulator_device()));
   EXPECT_EQ(found.longest, 5);
   EXPECT_EQ(found.places, 5 * 32);
 }
@@ -110,7 +114,7 @@ TYPED_TEST(Survey, HubShareTellsPowerLawsFromEvenUse) {
   using V = TypeParam;
   const auto share_of = [](const char* spec) {
     const auto a = nz::generate::from_spec<V>(spec);
-    return nz::emulator_surveys<V>().hub_fraction(*nz::place_csr(a, nz::emulator_device()));
+    return surveys_of<V>().hub_fraction(*nz::place_csr(a, nz::emulator_device()));
   };
   EXPECT_EQ(share_of("rows:0,0,0"), 0);
   EXPECT_GT(share_of("uniform:300:8"), 0.99);  // all columns are known by then
@@ -122,7 +126,7 @@ TYPED_TEST(Survey, FingerprintIsTheHostsWord) {
   using V = TypeParam;
   for (const auto& [name, a] : battery::matrices<V>())
     for (const bool wide : {false, true})
-      EXPECT_EQ(nz::emulator_surveys<V>().fingerprint(*nz::place_csr(a, nz::emulator_device(), wide)),
+      EXPECT_EQ(surveys_of<V>().fingerprint(*nz::place_csr(a, nz::emulator_device(), wide)),
                 nz::fingerprint(a))
           << name;
 }

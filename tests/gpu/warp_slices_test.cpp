@@ -1,10 +1,9 @@
+#include "tests/gpu/warp_slices.hpp"
+
 #include <limits>
 #include <numeric>
 
 #include <gtest/gtest.h>
-
-#include <nonzero/gpu/interleaved_blocks_internal.hpp>
-#include <nonzero/gpu/warp_slices_internal.hpp>
 
 #include "tests/formats/block_matrices.hpp"
 #include "tests/formats/identical.hpp"

@@ -9,20 +9,19 @@
 #include <utility>
 #include <variant>
 
-#include <nonzero/gpu/convert/any_value.cuh>
-#include <nonzero/gpu/convert/device_slices.cuh>
-#include <nonzero/gpu/convert/fill_blocks.cuh>
-#include <nonzero/gpu/convert/find_blocks.cuh>
-#include <nonzero/gpu/interleaved_blocks_internal.hpp>
+#include <nonzero/gpu/convert/blocks.cuh>
 #include <nonzero/gpu/scale.cuh>
+#include <nonzero/gpu/values.cuh>
 
-// Blocks and what is in none of them, as they lie in a device's memory: what to_bsr and interleave make, made
-// on the device. A: what values are held in.
+// Small dense blocks in slices of 32 block rows, and the entries in no block, made on the device.
+// Block k of place l of a slice: its column is at step * slice_height + l with step = slice_begin[slice] + k,
+// and its value of row r and column c at ((step*block_size + r)*block_size + c) * slice_height + l. Lanes
+// that take the same value of their blocks read neighbours.
 namespace nz::gpu {
 
 /// The blocks of a matrix, found and counted.
 template <class Queue, class V, class Offset> struct found_blocks {
-  csr_on_device<V, Offset> from;
+  shared_csr<V, Offset> from;
   index block_size, block_rows;
   temporary_of<Queue, Offset> block_begin;  // block_rows+1 long
   slice_layout<Queue, Offset> layout;       // of block rows
@@ -48,24 +47,24 @@ template <class Queue, class V, class Offset> struct found_blocks {
     Offset blocks = 0, steps = 0;
     std::tie(blocks, steps, listed, rest_rows) = queue.read(block_begin.data() + block_rows, layout.steps(),
                                                             layout.listed(), rest_before.data() + from.rows);
-    counts = {from.rows, block_size, from.nnz, blocks, offset{steps} * slice_height};
-    require_blocks(block_size, blocks, from.nnz, bsr_options{}.least_share);
+    counts = {from.rows, block_size, from.nnz(), blocks, offset{steps} * slice_height};
+    require_blocks(block_size, blocks, from.nnz(), bsr_options{}.least_share);
     if constexpr (sizeof(V) > sizeof(float))
-      are_floats = !is_any_value(queue, from.nnz, from.val.data(), is_no_float{});
+      are_floats = !is_any_value(queue, from.nnz(), from.val.data(), is_no_float{});
   }
 
  private:
-  static index size_for(Queue& queue, const csr_on_device<V, Offset>& a) {
+  static index size_for(Queue& queue, const shared_csr<V, Offset>& a) {
     const index size = find_block_size(queue, a.rows, a.row_begin.data(), a.col.data());
-    if (size == 1) require_blocks(1, 0, a.nnz, bsr_options{}.least_share);
+    if (size == 1) require_blocks(1, 0, a.nnz(), bsr_options{}.least_share);
     return size;
   }
 
-  /// One thread walks a row of blocks; the rest has a warp for each.
+  /// One thread sums a row of blocks; rows of the rest have a warp each.
   Offset longest_row_in_blocks() const {
     constexpr offset always = 1024, times_mean = 4, most = std::numeric_limits<Offset>::max();
     return static_cast<Offset>(
-        std::min(most, std::max(always, times_mean * from.nnz / std::max(from.rows, 1))));
+        std::min(most, std::max(always, times_mean * from.nnz() / std::max(from.rows, 1))));
   }
 
   const Offset* count(Queue& queue) {
@@ -92,9 +91,25 @@ template <class A, class Offset> struct device_rest {
         row_begin(on, static_cast<std::size_t>(rows) + 1),
         col(on, static_cast<std::size_t>(nnz)),
         val(on, static_cast<std::size_t>(nnz)) {}
-  index rows() const { return static_cast<index>(row.size()); }
   offset nnz() const { return static_cast<offset>(val.size()); }
+  /// Row r of the view is row row[r] of the matrix.
+  csr_view<A, Offset> view() const {
+    return {static_cast<index>(row.size()), 0, nnz(), row_begin.data(), col.data(), val.data()};
+  }
   std::uint64_t bytes() const { return row.bytes() + row_begin.bytes() + col.bytes() + val.bytes(); }
+};
+
+/// What a multiply reads of device_blocks.
+template <class A, class V, class Offset> struct bsr_view {
+  index rows, block_rows;
+  const index *first_row, *listed_rows;  // as in row_lists, of block rows
+  const Offset* slice_begin;
+  const index* block_col;
+  const A* val;
+  const V* rest_sums;  // of the entries in no block; null where there are none
+
+  __device__ Offset begin(std::int64_t slice) const { return load_read_only(slice_begin + slice); }
+  __device__ index column(offset place) const { return load_read_only(block_col + place); }
 };
 
 template <class A, class Offset> struct device_blocks {
@@ -106,7 +121,7 @@ template <class A, class Offset> struct device_blocks {
   device_rest<A, Offset> rest;
   std::uint64_t padding_bytes;
 
-  /// Throws `unsupported` where padding would break the budget.
+  /// Throws `unsupported` where padding exceeds the budget.
   template <class Queue, class V>
   device_blocks(Queue& queue, found_blocks<Queue, V, Offset>& found, const prepare_options& options)
       : rows(found.from.rows),
@@ -122,6 +137,16 @@ template <class A, class Offset> struct device_blocks {
     slice_begin = std::move(found.layout.slice_begin);
     with_block_size(block_size, [&](auto size) { fill<size.value>(queue, found); });
   }
+  template <class V> bsr_view<A, V, Offset> view(const V* rest_sums) const {
+    return {rows,
+            block_rows,
+            block_row.first.data(),
+            block_row.listed.data(),
+            slice_begin.data(),
+            block_col.data(),
+            val.data(),
+            rest_sums};
+  }
   footprint storage() const {
     return {block_row.bytes() + slice_begin.bytes() + block_col.bytes() + val.bytes() + rest.bytes(),
             padding_bytes};
@@ -129,7 +154,7 @@ template <class A, class Offset> struct device_blocks {
 
  private:
   template <int Size, class Queue, class V> void fill(Queue& queue, found_blocks<Queue, V, Offset>& found) {
-    const csr_on_device<V, Offset>& from = found.from;
+    const shared_csr<V, Offset>& from = found.from;
     const std::int64_t warps = found.layout.slices * slice_height * Size;
     const block_arrays<A, Offset> to{found.block_begin.data(), slice_begin.data(),
                                      block_col.data(),         val.data(),
@@ -143,15 +168,15 @@ template <class A, class Offset> struct device_blocks {
   }
 };
 
-/// Values that are all exact in single precision are held so. A: what they are given in; V: what x and y are
-/// in.
+/// Values that are all exact in single precision are stored so. A: the type they are given in; V: of x and y.
 template <class A, class Offset, class V = A> struct device_bsr {
   using floats = device_blocks<float, Offset>;
   using either = std::variant<floats, device_blocks<double, Offset>>;
 
   index rows, cols;
   std::conditional_t<std::is_same_v<A, float>, std::variant<floats>, either> blocks;
-  mutable vector<V> rest_sums;  // rows long where there is a rest: of a multiply under way; 0 for other rows
+  mutable vector<V>
+      rest_sums;  // rows long where there is a rest: of the multiply in flight; 0 for other rows
 
   template <class Queue>
   device_bsr(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
@@ -169,9 +194,9 @@ template <class A, class Offset, class V = A> struct device_bsr {
   std::string encodings() const {
     return std::visit(
         [](const auto& b) {
-          const bool is_narrow = sizeof(A) > b.val.bytes() / std::max<std::size_t>(b.val.size(), 1);
+          const bool is_single = sizeof(A) > b.val.bytes() / std::max<std::size_t>(b.val.size(), 1);
           const std::string size = std::to_string(b.block_size);
-          return "blocks of " + size + " x " + size + (is_narrow ? ", values in single precision" : "") +
+          return "blocks of " + size + " x " + size + (is_single ? ", values in single precision" : "") +
                  ", " + std::to_string(b.rest.nnz()) + " entries in none";
         },
         blocks);

@@ -10,7 +10,19 @@
 
 namespace nz::gpu {
 
-/// warp_packed<V> as it lies in a device's memory.
+/// What a multiply reads of a device_warp_packed: the arrays of warp_packed<A>.
+template <class A, class Offset> struct warp_packed_view {
+  index rows;
+  const index *row, *pattern;  // row: null where place p holds row p
+  const Offset* value;
+  const warp_packed_pattern* patterns;
+  const warp_packed_step<A>* steps;
+  const std::uint8_t* offsets;
+  const float* single_value;
+  const A* full_value;
+};
+
+/// warp_packed<V> in a device's memory.
 template <class V, class Offset> struct device_warp_packed {
   index rows;
   vector<index> row, pattern;
@@ -21,8 +33,8 @@ template <class V, class Offset> struct device_warp_packed {
   vector<float> single_value;
   vector<V> full_value;
   std::uint64_t padding = 0;      // in bytes
-  std::int64_t of_constants = 0;  // slices that go by diagonals and have one value for each,
-  std::int64_t their_steps = 0;   // and the steps of all of them
+  std::int64_t of_constants = 0;  // slices of diagonals with one value each,
+  std::int64_t their_steps = 0;   // and their steps
 
   device_warp_packed(const warp_packed<V>& a, const prepare_options& options)
       : rows(a.rows),
@@ -44,16 +56,20 @@ template <class V, class Offset> struct device_warp_packed {
   device_warp_packed(csr_view<V> a, const prepare_options& options)
       : device_warp_packed(to_warp_packed(a, options.budget), options) {}
 
-  /// Made on the device, but for slices that differ though their hashes, of which the bits of a mask count,
-  /// do not: then the host makes it.
+  /// Made on the device. Where slices differ and their hashes do not, the host makes it. Only the mask's bits
+  /// of a hash count, for tests.
   template <class Queue>
   device_warp_packed(Queue& queue, const std::shared_ptr<const device_csr<V>>& a,
                      const prepare_options& options, std::uint64_t hash_mask = ~std::uint64_t{0})
       : rows(a->rows) {
-    if (rows > 0 && !convert(queue, csr_on_device<V, Offset>(a), options, hash_mask))
+    if (rows > 0 && !convert(queue, a->template view<Offset>(), options, hash_mask))
       *this = device_warp_packed(to_host(*a), options);
   }
 
+  warp_packed_view<V, Offset> view() const {
+    return {rows,         row.data(),     pattern.data(),      value.data(),     patterns.data(),
+            steps.data(), offsets.data(), single_value.data(), full_value.data()};
+  }
   footprint storage() const {
     return {row.bytes() + pattern.bytes() + value.bytes() + patterns.bytes() + steps.bytes() +
                 offsets.bytes() + single_value.bytes() + full_value.bytes(),
@@ -72,11 +88,9 @@ template <class V, class Offset> struct device_warp_packed {
   std::int64_t slices() const { return (std::int64_t{rows} + 31) / 32; }
 
   template <class Queue>
-  bool convert(Queue& queue, const csr_on_device<V, Offset>& a, const prepare_options& options,
-               std::uint64_t hash_mask) {
+  bool convert(Queue& queue, csr_view<V, Offset> a, const prepare_options& options, std::uint64_t hash_mask) {
     order_rows(queue, a, options);
-    const warp_packed_source<V, Offset> from{rows, row.data(), a.row_begin.data(), a.col.data(),
-                                             a.val.data()};
+    const warp_packed_source<V, Offset> from{a, row.data()};
     const auto count = static_cast<std::size_t>(slices());
     auto choice = queue.template temporary<warp_packed_choice>(count);
     auto owner = queue.template temporary<index>(count);
@@ -90,7 +104,7 @@ template <class V, class Offset> struct device_warp_packed {
     queue.exclusive_sum(sums.data(), sums.data(), warp_packed_counts * (slices() + 1));
     queue.launch("total_slices", 1, warp_packed_counts, total_slices_kernel<warp_packed_totals>, before,
                  totals.data(), differing.data());
-    allocate(queue.read(totals.data()), a.nnz, options);
+    allocate(queue.read(totals.data()), a.nnz(), options);
     const warp_packed_targets<V, Offset> to{pattern.data(),   value.data(),   patterns.data(),
                                             steps.data(),     offsets.data(), single_value.data(),
                                             full_value.data()};
@@ -101,9 +115,9 @@ template <class V, class Offset> struct device_warp_packed {
     return queue.read(differing.data()) == 0;
   }
 
-  /// Finds `row`, and refuses what its lengths alone speak against.
+  /// Finds `row`. Throws `unsupported` where the lengths alone exceed the budget.
   template <class Queue>
-  void order_rows(Queue& queue, const csr_on_device<V, Offset>& a, const prepare_options& options) {
+  void order_rows(Queue& queue, csr_view<V, Offset> a, const prepare_options& options) {
     const std::int64_t windows = (std::int64_t{rows} + warp_packed_window_rows - 1) / warp_packed_window_rows;
     vector<index> order(options.on, static_cast<std::size_t>(rows));
     auto found = queue.template temporary<offset>(3 * static_cast<std::size_t>(windows));
@@ -116,11 +130,11 @@ template <class V, class Offset> struct device_warp_packed {
     queue.largest(of.is_sorted, total.data() + 2, windows);
     const auto [least_steps, longest, is_any_sorted] =
         queue.read(total.data(), total.data() + 1, total.data() + 2);
-    require_even_warp_packed(rows, a.nnz, {least_steps, longest}, options.budget);
+    require_even_warp_packed(rows, a.nnz(), {least_steps, longest}, options.budget);
     if (is_any_sorted != 0) row = std::move(order);
   }
 
-  /// How each slice is held, and whose pattern it has.
+  /// Chooses each slice's encoding, and whose pattern it has.
   template <class Queue>
   void choose(Queue& queue, const warp_packed_source<V, Offset>& from, std::uint64_t hash_mask,
               warp_packed_choice* choice, index* owner) const {
@@ -136,7 +150,7 @@ template <class V, class Offset> struct device_warp_packed {
                  slices(), sorted_hash.data(), sorted_number.data(), owner);
   }
 
-  /// What is to be written. Throws `unsupported` where padding would break the budget.
+  /// Allocates what is to be written. Throws `unsupported` where padding exceeds the budget.
   void allocate(const warp_packed_totals& total, offset nnz, const prepare_options& options) {
     const auto of = [&](warp_packed_count what) { return static_cast<std::uint64_t>(total.of[what]); };
     const auto entries = static_cast<std::uint64_t>(nnz), ends = static_cast<std::uint64_t>(rows) + 1;

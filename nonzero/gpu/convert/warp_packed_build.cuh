@@ -5,11 +5,11 @@
 #include <nonzero/gpu/convert/warp_packed_patterns.cuh>
 #include <nonzero/gpu/shared.cuh>
 
-// The kernels that make lanes out of CSR on a device, array by array what to_warp_packed makes
-// (formats/lanes.hpp): the rows are put in order, every slice chooses how it is held, slices of the same hash
-// share the pattern of the first of them, sums say where everything goes, the first ones write the patterns,
-// and all slices check that their pattern is theirs, bit by bit, and write their values. Entries are read
-// four times.
+// The kernels that make warp_packed from CSR on a device, array by array what to_warp_packed makes
+// (formats/warp_packed.hpp): rows are ordered, every slice chooses its encoding, slices of the same hash
+// share the pattern of the first of them, prefix sums say where everything goes, the first ones write the
+// patterns, and all slices compare their pattern bit by bit and write their values. Entries are read four
+// times.
 namespace nz::gpu {
 
 /// What the lengths of rows say, window by window.
@@ -17,22 +17,6 @@ struct window_arrays {
   offset *steps, *longest;  // warp_packed_lengths
   offset* is_sorted;        // 0 or 1
 };
-
-/// Sorts the keys of a block of `Count` threads, a power of two: Batcher's bitonic network.
-template <int Count> __device__ void sort_in_block(shared_array<std::uint64_t, Count>& key) {
-  const int me = threadIdx.x;
-  for (int run = 2; run <= Count; run *= 2)
-    for (int distance = run / 2; distance > 0; distance /= 2) {
-      __syncthreads();
-      const int other = me ^ distance;
-      if (other < me) continue;
-      const std::uint64_t mine = key[me], its = key[other];
-      if ((mine > its) != ((me & run) == 0)) continue;
-      key[me] = its;
-      key[other] = mine;
-    }
-  __syncthreads();
-}
 
 // A block per window of 1,024 rows, a thread each: the longest rows first if the window is uneven.
 // Good: windows of equal rows, of which only the lengths are read.  Bad: nothing, but 55 barriers for others.
@@ -49,7 +33,7 @@ __global__ void __launch_bounds__(warp_packed_window_rows)
   const std::int64_t begin = std::int64_t{blockIdx.x} * warp_packed_window_rows, place = begin + me;
   const std::int64_t end = begin + warp_packed_window_rows < rows ? begin + warp_packed_window_rows : rows;
   const offset length = place < end ? row_begin[place + 1] - row_begin[place] : 0;
-  const offset of_slice = greatest_of_warp(length);
+  const offset of_slice = warp_maximum(length);
   if (me % 32 == 0) longest[me / 32] = of_slice;
   __syncthreads();
   warp_packed_lengths all;
@@ -65,6 +49,7 @@ __global__ void __launch_bounds__(warp_packed_window_rows)
   if (is_uneven) {  // the whole block
     // Places without a row stay last.
     key[me] = (place < end ? longer_than_any - length : longer_than_any + 1) << 10 | me;
+    __syncthreads();
     sort_in_block<warp_packed_window_rows>(key);
     from = static_cast<index>(key[me] & (warp_packed_window_rows - 1));
     all.steps = 0;
@@ -91,11 +76,11 @@ __global__ void choose_warp_packed_kernel(warp_packed_source<V, Offset> a, std::
   std::uint32_t span = 0;
   walk_ranks(a, slice, [&](const walked_step& now) {
     span = now.from_column > span ? now.from_column : span;
-    ranks.see(now, a.val);
+    ranks.add(now, a.val.data());
   });
-  const warp_packed_choice by_rank = ranks.chosen(warp_packed_width(greatest_of_warp(span)));
+  const warp_packed_choice by_rank = ranks.chosen(warp_packed_width(warp_maximum(span)));
   const bool all_seen = walk_diagonals(a, slice, most_diagonals(by_rank),
-                                       [&](const walked_step& now) { diagonals.see(now, a.val); });
+                                       [&](const walked_step& now) { diagonals.add(now, a.val.data()); });
   const warp_packed_choice by_diagonal = diagonals.chosen(0);
   const bool is_diagonal = all_seen && are_better<V>(by_diagonal, by_rank);
   const warp_packed_choice how = is_diagonal ? by_diagonal : by_rank;
@@ -112,14 +97,9 @@ __global__ void find_owners_kernel(std::int64_t slices, const Hash* __restrict__
                                    const index* __restrict__ number, index* __restrict__ owner) {
   const std::int64_t me = thread_in_grid();
   if (me >= slices) return;
-  std::int64_t first = 0;
-  for (std::int64_t end = me; first < end;) {
-    const std::int64_t middle = (first + end) / 2;
-    if (hash[middle] < hash[me])
-      first = middle + 1;
-    else
-      end = middle;
-  }
+  const Hash mine = hash[me];
+  const std::int64_t first =
+      partition_point(std::int64_t{0}, me, [=](std::int64_t other) { return hash[other] < mine; });
   owner[number[me]] = number[first];
 }
 
@@ -231,8 +211,9 @@ __global__ void write_patterns_kernel(warp_packed_source<V, Offset> a,
   offset k = 0;
   walk_as_chosen(a, slice, how, [&](const walked_step& now) {
     if (lane == __ffs(static_cast<int>(now.mask)) - 1)
-      out.steps[p.step + k] = {now.column, now.mask,
-                               how.values == packed_values::one ? a.val[now.entry] : V{0}};
+      out.steps[p.step + k] = {
+          now.column, now.mask,
+          how.values == packed_values::one ? a.value(static_cast<Offset>(now.entry)) : V{0}};
     if (p.width > 0) write_offset(offset_place(out.offsets, p, k), p.width, now.from_column);
     ++k;
   });
@@ -264,7 +245,7 @@ __global__ void write_values_kernel(warp_packed_source<V, Offset> a,
   bool is_single = false;  // as was found before
   const auto check_and_write = [&](const walked_step& now) {
     const warp_packed_step<V> step = out.steps[p.step + k];
-    const V own = now.takes_part ? a.val[now.entry] : V{0};
+    const V own = now.takes_part ? a.value(static_cast<Offset>(now.entry)) : V{0};
     is_same = is_same && step.column == now.column && step.mask == now.mask &&
               read_offset(offset_place(out.offsets, p, k), p.width) == now.from_column;
     if (how.values == packed_values::one)

@@ -4,23 +4,19 @@
 #include <limits>
 
 #include <nonzero/formats/warp_packed_choice.hpp>
-#include <nonzero/gpu/threads.cuh>
-#include <nonzero/gpu/value_bits.cuh>
+#include <nonzero/gpu/values.cuh>
+#include <nonzero/gpu/warp.cuh>
 
-// How a warp walks a slice of 32 rows on the way from CSR to lanes, a row for each lane, and what it learns.
-// Step by step it finds what formats/lanes_slice.cpp finds on the host.
+// How a warp goes through a slice of 32 rows on the way from CSR to warp_packed, a row for each lane, and
+// what it learns: step by step what formats/warp_packed_slice.cpp finds on the host.
 namespace nz::gpu {
 
-/// A matrix in the order in which its rows are to lie.
-template <class V, class Offset> struct warp_packed_source {
-  index rows;
+/// A matrix with the order of its rows.
+template <class V, class Offset> struct warp_packed_source : csr_view<V, Offset> {
   const index* row;  // of each place; null: place p holds row p
-  const Offset* row_begin;
-  const index* col;
-  const V* val;
 };
 
-/// The entries of this lane's row that are ahead of it; none where the lane has no row.
+/// The remaining entries of this lane's row; none where the lane has no row.
 struct lane_entries {
   std::int64_t next = 0, end = 0;
 
@@ -29,37 +25,17 @@ struct lane_entries {
     const std::int64_t place = slice * 32 + threadIdx.x % 32;
     if (place >= a.rows) return;
     const std::int64_t i = a.row == nullptr ? place : a.row[place];
-    next = a.row_begin[i];
-    end = a.row_begin[i + 1];
+    next = a.begin(i);
+    end = a.end(i);
   }
 };
-
-/// The least, or the sum, of a number in each lane, in all of them.
-template <class T> __device__ T least_of_warp(T mine) {
-  for (int distance = 16; distance > 0; distance /= 2) {
-    const T other = __shfl_xor_sync(full_warp, mine, distance);
-    mine = other < mine ? other : mine;
-  }
-  return mine;
-}
-template <class T> __device__ T greatest_of_warp(T mine) {
-  for (int distance = 16; distance > 0; distance /= 2) {
-    const T other = __shfl_xor_sync(full_warp, mine, distance);
-    mine = mine < other ? other : mine;
-  }
-  return mine;
-}
-__device__ inline std::uint64_t added_over_warp(std::uint64_t mine) {
-  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(full_warp, mine, distance);
-  return mine;
-}
 
 /// A step as a lane sees it. Columns are counted from the first place of the slice.
 struct walked_step {
   index column;
   unsigned mask;
   bool takes_part;
-  std::int64_t entry;         // of lanes that take part, as is
+  std::int64_t entry;         // of lanes that take part, as is from_column
   std::uint32_t from_column;  // what their own column is past `column`; 0 along diagonals
 };
 
@@ -70,8 +46,9 @@ __device__ void walk_ranks(const warp_packed_source<V, Offset>& a, std::int64_t 
     const bool takes_part = mine.next < mine.end;
     const unsigned mask = __ballot_sync(full_warp, takes_part);
     if (mask == 0) return;
-    const index column = takes_part ? a.col[mine.next] : std::numeric_limits<index>::max();
-    const index lowest = least_of_warp(column);
+    const index column =
+        takes_part ? a.column(static_cast<Offset>(mine.next)) : std::numeric_limits<index>::max();
+    const index lowest = warp_minimum(column);
     visit(walked_step{lowest - static_cast<index>(slice * 32), mask, takes_part, mine.next,
                       takes_part ? static_cast<std::uint32_t>(column - lowest) : 0U});
   }
@@ -85,16 +62,16 @@ __device__ bool walk_diagonals(const warp_packed_source<V, Offset>& a, std::int6
   constexpr index none = std::numeric_limits<index>::max();  // no column is so far to the right
   const auto place = static_cast<index>(slice * 32 + threadIdx.x % 32);
   lane_entries mine(a, slice);
-  index diagonal = mine.next < mine.end ? a.col[mine.next] - place : none;
+  index diagonal = mine.next < mine.end ? a.column(static_cast<Offset>(mine.next)) - place : none;
   for (offset steps = 0;; ++steps) {
-    const index lowest = least_of_warp(diagonal);
+    const index lowest = warp_minimum(diagonal);
     if (lowest == none) return true;
     if (steps == most) return false;
     const bool takes_part = diagonal == lowest;
     visit(walked_step{lowest, __ballot_sync(full_warp, takes_part), takes_part, mine.next, 0U});
     if (!takes_part) continue;
     ++mine.next;
-    diagonal = mine.next < mine.end ? a.col[mine.next] - place : none;
+    diagonal = mine.next < mine.end ? a.column(static_cast<Offset>(mine.next)) - place : none;
   }
 }
 
@@ -108,10 +85,10 @@ __device__ void walk_as_chosen(const warp_packed_source<V, Offset>& a, std::int6
     walk_ranks(a, slice, visit);
 }
 
-/// Sees the steps of a walk go by.
+/// Collects what the steps of a walk say of a pattern.
 template <class V> class pattern_builder {
  public:
-  __device__ void see(const walked_step& now, const V* __restrict__ val) {
+  __device__ void add(const walked_step& now, const V* __restrict__ val) {
     const V value = now.takes_part ? val[now.entry] : V{0};
     const unsigned long long bits = bits_of_value(value);
     const unsigned long long first = __shfl_sync(full_warp, bits, __ffs(static_cast<int>(now.mask)) - 1);
@@ -134,10 +111,10 @@ template <class V> class pattern_builder {
     return {steps_, entries_, width, warp_packed_values<V>(are_one, are_single)};
   }
 
-  /// Of all that the slice's pattern is to hold. The whole warp asks.
+  /// Of everything in the slice's pattern. The whole warp calls it.
   __device__ std::uint64_t hash(const warp_packed_choice& how) const {
     const auto held = static_cast<std::uint64_t>(how.values) << 8 | how.width;
-    const std::uint64_t of_columns = mixed_hash(mixed_hash(columns_, added_over_warp(offsets_)), held);
+    const std::uint64_t of_columns = mixed_hash(mixed_hash(columns_, warp_sum(offsets_)), held);
     return how.values == packed_values::one ? mixed_hash(of_columns, values_) : of_columns;
   }
 

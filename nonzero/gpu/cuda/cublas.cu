@@ -1,14 +1,71 @@
 #include <limits>
 #include <type_traits>
 
-#include <nonzero/gpu/cuda/cublas_library.cuh>
+#include <cublas_v2.h>
+
 #include <nonzero/gpu/cuda/gpu.cuh>
-#include <nonzero/gpu/kernels/vector_kernels.cuh>
+#include <nonzero/gpu/cuda/loaded_library.cuh>
+#include <nonzero/gpu/steps/vector_kernels.cuh>
 
 // cuBLAS's dot, nrm2, axpy and scal (https://docs.nvidia.com/cuda/cublas/), to compare our loops with. Its
 // results stay on the card, and factors may come from there, as in ours.
 namespace nz {
 namespace {
+
+/// The functions of cuBLAS that loops are compared with. They are looked up when first needed, in its shared
+/// library, as cuSPARSE's are.
+struct cublas_library {
+  decltype(&cublasCreate_v2) create;
+  decltype(&cublasDestroy_v2) destroy;
+  decltype(&cublasGetStatusString) status_string;
+  decltype(&cublasSetStream_v2) set_stream;
+  decltype(&cublasSetPointerMode_v2) set_pointer_mode;
+  decltype(&cublasSdot_v2) dot_float;
+  decltype(&cublasDdot_v2) dot_double;
+  decltype(&cublasSnrm2_v2) norm2_float;
+  decltype(&cublasDnrm2_v2) norm2_double;
+  decltype(&cublasSaxpy_v2) axpy_float;
+  decltype(&cublasDaxpy_v2) axpy_double;
+  decltype(&cublasSscal_v2) scale_float;
+  decltype(&cublasDscal_v2) scale_double;
+};
+
+cublas_library load() {
+  loaded_library from("cuBLAS", "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR));
+  cublas_library all{};
+  from.find("cublasCreate_v2", all.create);
+  from.find("cublasDestroy_v2", all.destroy);
+  from.find("cublasGetStatusString", all.status_string);
+  from.find("cublasSetStream_v2", all.set_stream);
+  from.find("cublasSetPointerMode_v2", all.set_pointer_mode);
+  from.find("cublasSdot_v2", all.dot_float);
+  from.find("cublasDdot_v2", all.dot_double);
+  from.find("cublasSnrm2_v2", all.norm2_float);
+  from.find("cublasDnrm2_v2", all.norm2_double);
+  from.find("cublasSaxpy_v2", all.axpy_float);
+  from.find("cublasDaxpy_v2", all.axpy_double);
+  from.find("cublasSscal_v2", all.scale_float);
+  from.find("cublasDscal_v2", all.scale_double);
+  from.keep();
+  return all;
+}
+
+/// Throws `unsupported` where the library is missing, or lacks a function.
+const cublas_library& cublas() {
+  static const cublas_library library = load();
+  return library;
+}
+
+/// Throws `device_error` with the cuBLAS call that failed and its message.
+void require_success(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw device_error(std::string("cuBLAS: ") + call + ": " + cublas().status_string(status));
+}
+
+struct destroy_cublas {
+  void operator()(cublasHandle_t made) const noexcept { cublas().destroy(made); }
+};
+using cublas_handle = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, destroy_cublas>;
 
 template <class V> class by_cublas final : public gpu::small_vector_kernels<V, cuda_queue> {
  public:
@@ -90,9 +147,10 @@ std::unique_ptr<vector_kernels<V>> cublas_vector_kernels(const std::shared_ptr<d
   return std::make_unique<by_cublas<V>>(on, size);
 }
 
-template std::unique_ptr<vector_kernels<float>> cublas_vector_kernels(const std::shared_ptr<device>&,
-                                                                      std::size_t);
-template std::unique_ptr<vector_kernels<double>> cublas_vector_kernels(const std::shared_ptr<device>&,
-                                                                       std::size_t);
+#define NONZERO_INSTANTIATE(V)                                                                      \
+  template std::unique_ptr<vector_kernels<V>> cublas_vector_kernels(const std::shared_ptr<device>&, \
+                                                                    std::size_t);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

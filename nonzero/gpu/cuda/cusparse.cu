@@ -3,9 +3,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <nonzero/gpu/cuda/cusparse_library.cuh>
+#include <cusparse.h>
+
 #include <nonzero/gpu/cuda/gpu.cuh>
-#include <nonzero/gpu/cuda/kernels_internal.hpp>
+#include <nonzero/gpu/cuda/loaded_library.cuh>
 #include <nonzero/gpu/cuda/sliced_ell_internal.hpp>
 #include <nonzero/gpu/device_formats.cuh>
 #include <nonzero/gpu/fused_epilogue.cuh>
@@ -16,6 +17,73 @@
 // compare ours with. Which of them are bitwise repeatable is what its table of algorithms says.
 namespace nz {
 namespace {
+
+/// The functions of cuSPARSE that the peers call. They are looked up when first needed, in its shared
+/// library: whoever never compares with it needs not have it.
+struct cusparse_library {
+  decltype(&cusparseCreate) create;
+  decltype(&cusparseDestroy) destroy;
+  decltype(&cusparseGetErrorString) error_string;
+  decltype(&cusparseSetStream) set_stream;
+  decltype(&cusparseCreateCsr) create_csr;
+  decltype(&cusparseCreateCoo) create_coo;
+  decltype(&cusparseCreateSlicedEll) create_sliced_ell;
+  decltype(&cusparseDestroySpMat) destroy_matrix;
+  decltype(&cusparseCreateDnVec) create_vector;
+  decltype(&cusparseDestroyDnVec) destroy_vector;
+  decltype(&cusparseDnVecSetValues) set_values;
+  decltype(&cusparseSpMV_bufferSize) buffer_size;
+  decltype(&cusparseSpMV_preprocess) preprocess;
+  decltype(&cusparseSpMV) multiply;
+};
+
+cusparse_library load() {
+  loaded_library from("cuSPARSE", "libcusparse.so." + std::to_string(CUSPARSE_VER_MAJOR));
+  cusparse_library all{};
+  from.find("cusparseCreate", all.create);
+  from.find("cusparseDestroy", all.destroy);
+  from.find("cusparseGetErrorString", all.error_string);
+  from.find("cusparseSetStream", all.set_stream);
+  from.find("cusparseCreateCsr", all.create_csr);
+  from.find("cusparseCreateCoo", all.create_coo);
+  from.find("cusparseCreateSlicedEll", all.create_sliced_ell);
+  from.find("cusparseDestroySpMat", all.destroy_matrix);
+  from.find("cusparseCreateDnVec", all.create_vector);
+  from.find("cusparseDestroyDnVec", all.destroy_vector);
+  from.find("cusparseDnVecSetValues", all.set_values);
+  from.find("cusparseSpMV_bufferSize", all.buffer_size);
+  from.find("cusparseSpMV_preprocess", all.preprocess);
+  from.find("cusparseSpMV", all.multiply);
+  from.keep();
+  return all;
+}
+
+/// Throws `unsupported` where the library is missing, or lacks a function.
+const cusparse_library& cusparse() {
+  static const cusparse_library library = load();
+  return library;
+}
+
+/// Throws with the cuSPARSE call that failed and its message: `unsupported` where cuSPARSE says that it does
+/// not support what it was asked for, else `device_error`.
+void require_success(cusparseStatus_t status, const char* call) {
+  if (status == CUSPARSE_STATUS_SUCCESS) return;
+  const std::string message = std::string("cuSPARSE: ") + call + ": " + cusparse().error_string(status);
+  if (status == CUSPARSE_STATUS_NOT_SUPPORTED) throw unsupported(message);
+  throw device_error(message);
+}
+
+// What cuSPARSE makes, each with how it is destroyed. By then the library has been found.
+struct destroy_cusparse {
+  void operator()(cusparseHandle_t made) const noexcept { cusparse().destroy(made); }
+  void operator()(cusparseSpMatDescr_t made) const noexcept { cusparse().destroy_matrix(made); }
+  void operator()(cusparseDnVecDescr_t made) const noexcept { cusparse().destroy_vector(made); }
+};
+template <class Pointer>
+using cusparse_owner = std::unique_ptr<std::remove_pointer_t<Pointer>, destroy_cusparse>;
+using cusparse_handle = cusparse_owner<cusparseHandle_t>;
+using cusparse_matrix = cusparse_owner<cusparseSpMatDescr_t>;
+using cusparse_vector = cusparse_owner<cusparseDnVecDescr_t>;
 
 template <class V> constexpr cudaDataType value_type = sizeof(V) == sizeof(float) ? CUDA_R_32F : CUDA_R_64F;
 template <class I>
@@ -46,11 +114,11 @@ template <class V, class Offset> struct device_sliced_ell {
   footprint storage() const { return {slice_begin.bytes() + col.bytes() + val.bytes(), padding_bytes}; }
 };
 
-template <class V, class Offset> cusparse_matrix describe(const gpu::csr_on_device<V, Offset>& a) {
+template <class V, class Offset> cusparse_matrix describe(const gpu::shared_csr<V, Offset>& a) {
   cusparseSpMatDescr_t made = nullptr;
-  require_success(cusparse().create_csr(&made, a.rows, a.cols, a.nnz, writable(a.row_begin), writable(a.col),
-                                        writable(a.val), index_type<Offset>, index_type<index>,
-                                        CUSPARSE_INDEX_BASE_ZERO, value_type<V>),
+  require_success(cusparse().create_csr(&made, a.rows, a.cols, a.nnz(), writable(a.row_begin),
+                                        writable(a.col), writable(a.val), index_type<Offset>,
+                                        index_type<index>, CUSPARSE_INDEX_BASE_ZERO, value_type<V>),
                   "cusparseCreateCsr");
   return cusparse_matrix(made);
 }
@@ -92,7 +160,7 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
         a_(std::move(a)),
         algorithm_(algorithm),
         number_(static_cast<const gpu_card&>(*options.on).number()),
-        parts_(options.on, gpu::blocks_for(this->rows())) {
+        scratch_(options.on, gpu::blocks_for(this->rows())) {
     const cusparse_library& library = cusparse();
     if (a_.val.size() == 0) return;
     const current_device current(number_);
@@ -121,7 +189,7 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
 
   footprint storage() const override {
     const footprint matrix = a_.storage();
-    return {matrix.bytes + buffer_.bytes() + parts_.bytes(), matrix.padding_bytes};
+    return {matrix.bytes + buffer_.bytes() + scratch_.bytes(), matrix.padding_bytes};
   }
 
  private:
@@ -153,15 +221,15 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
   void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const override {
     run(V{1}, x, V{0}, y, in);
     cuda_queue queue(*this->where(), in);
-    gpu::step_after_multiply(queue, this->rows(), parts_.epilogue(step, sums), y);
-    parts_.end_step(queue, step.sums(), sums);
+    gpu::step_after_multiply(queue, this->rows(), scratch_.epilogue(step, sums), y);
+    scratch_.end_step(queue, step.sums(), sums);
   }
 
   // In the order in which they are made: what describes an array goes before the array does.
   Placed a_;
   cusparseSpMVAlg_t algorithm_;
   int number_;
-  gpu::step_scratch parts_;
+  gpu::step_scratch scratch_;
   mutable vector<std::byte> buffer_;  // cuSPARSE's work space; one multiply at a time
   cusparse_handle handle_;            // none for a matrix without entries
   cusparse_matrix matrix_;
@@ -183,7 +251,7 @@ std::unique_ptr<prepared_matrix<V>> prepare_coo(csr_view<V> a, const prepare_opt
     throw unsupported("cuSPARSE's coo takes at most " + std::to_string(most_in_32_bits) +
                       " entries with 32-bit rows and columns, and this matrix has " +
                       std::to_string(a.nnz()));
-  return by_cusparse<V, Algorithm>(gpu::device_coo<V>(a, options), options);
+  return by_cusparse<V, Algorithm>(gpu::device_coo<V>(to_coo(a), options), options);
 }
 
 template <class V, cusparseSpMVAlg_t Algorithm>
@@ -197,8 +265,8 @@ std::unique_ptr<prepared_matrix<V>> prepare_sliced_ell(csr_view<V> a, const prep
 template <class V, cusparseSpMVAlg_t Algorithm>
 std::unique_ptr<prepared_matrix<V>> prepare_csr(const std::shared_ptr<const device_csr<V>>& a,
                                                 const prepare_options& options) {
-  if (a->is_wide()) return by_cusparse<V, Algorithm>(gpu::csr_on_device<V, offset>(a), options);
-  return by_cusparse<V, Algorithm>(gpu::csr_on_device<V, std::int32_t>(a), options);
+  if (a->is_wide()) return by_cusparse<V, Algorithm>(gpu::shared_csr<V, offset>(a), options);
+  return by_cusparse<V, Algorithm>(gpu::shared_csr<V, std::int32_t>(a), options);
 }
 
 template <class V, layout Layout, cusparseSpMVAlg_t Algorithm>

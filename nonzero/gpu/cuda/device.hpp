@@ -4,11 +4,7 @@
 #include <vector>
 
 #include <nonzero/core/device.hpp>
-#include <nonzero/kernel/gradient_kernels.hpp>
-#include <nonzero/kernel/grid_steps.hpp>
-#include <nonzero/kernel/kernel_row.hpp>
-#include <nonzero/kernel/prediction.hpp>
-#include <nonzero/kernel/vector_kernels.hpp>
+#include <nonzero/kernel/back_end.hpp>
 
 namespace nz {
 
@@ -52,22 +48,7 @@ class cuda_stream {
 /// CUDA.
 std::span<const kernel_row> cuda_kernels();
 
-/// Throws `unsupported` where the library was built without CUDA.
-template <class V> device_surveys<V> cuda_surveys();
-
-/// Throws `unsupported` where the library was built without CUDA.
-template <class V>
-std::unique_ptr<grid_steps<V>> cuda_grid_steps(const cell_grid& grid, V factor,
-                                               const std::shared_ptr<device>& on);
-
-/// For vectors of `size` on a card. Throw `unsupported` where the library was built without CUDA; the ones of
-/// cuBLAS, to compare with, also where that is not found.
-template <class V>
-std::unique_ptr<vector_kernels<V>> cuda_vector_kernels(const std::shared_ptr<device>& on, std::size_t size);
-template <class V>
-std::unique_ptr<vector_kernels<V>> cublas_vector_kernels(const std::shared_ptr<device>& on, std::size_t size);
-template <class V>
-std::unique_ptr<gradient_kernels<V>> cuda_gradient_kernels(const std::shared_ptr<device>& on,
-                                                           std::size_t size);
+/// Null where the library was built without CUDA.
+const back_end* cuda_back_end();
 
 }  // namespace nz

@@ -1,13 +1,81 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
 #include <new>
+#include <string>
 #include <tuple>
 
-#include <nonzero/gpu/cuda/call.cuh>
-#include <nonzero/gpu/cuda/device.hpp>
-#include <nonzero/gpu/cuda/pool.cuh>
+#include <cuda_runtime.h>
 
+#include <nonzero/core/errors.hpp>
+#include <nonzero/gpu/cuda/device.hpp>
+
+// A card, its memory, and how kernels are launched on it.
 namespace nz {
+
+/// Throws `device_error` with the CUDA call that failed, what it was about, and CUDA's message.
+inline void require_success(cudaError_t status, const char* call, const std::string& about) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // reported here, so no later call must find it
+  throw device_error(std::string("CUDA: ") + call + about + ": " + cudaGetErrorString(status));
+}
+
+/// The same, without making a string on success: every launch calls it.
+inline void require_success(cudaError_t status, const char* call, const char* about = "") {
+  if (status != cudaSuccess) require_success(status, call, std::string(about));
+}
+
+/// Makes a device the current one of this thread, and the one before it current again.
+class current_device {
+ public:
+  explicit current_device(int number) {
+    require_success(cudaGetDevice(&before_), "cudaGetDevice");
+    if (number != before_) require_success(cudaSetDevice(number), "cudaSetDevice");
+    has_changed_ = number != before_;
+  }
+  current_device(const current_device&) = delete;
+  current_device& operator=(const current_device&) = delete;
+  ~current_device() {
+    if (has_changed_) cudaSetDevice(before_);
+  }
+
+ private:
+  int before_ = 0;
+  bool has_changed_ = false;
+};
+
+/// A card's memory, kept between uses: asking the driver each time takes longer than converting a small
+/// matrix. A pool of its own, so that the program's other pools stay as they are. Where the card has no
+/// pools, it allocates from the driver.
+class cuda_pool {
+ public:
+  cuda_pool(int number, std::uint64_t memory_bytes) : number_(number), memory_bytes_(memory_bytes) {}
+  cuda_pool(const cuda_pool&) = delete;
+  cuda_pool& operator=(const cuda_pool&) = delete;
+
+  /// Memory that any stream may use at once. Throws `device_error` with what is free where it is out of it.
+  void* allocate(std::size_t bytes);
+  /// Waits for all work of the card, as cudaFree does: another stream may have been using it.
+  void release(void* memory) noexcept;
+
+  /// The same for what only the work of one stream uses; without waiting.
+  void* allocate_in(cudaStream_t in, std::size_t bytes);
+  void release_in(cudaStream_t in, void* memory) noexcept;
+
+  /// What is in use, for those who look for leaks; 0 where the card has no pools.
+  std::uint64_t used_bytes() const;
+
+ private:
+  void make();
+
+  int number_;
+  std::uint64_t memory_bytes_;
+  std::once_flag is_made_;         // by the first allocation: an unused card is left alone
+  cudaMemPool_t pool_ = nullptr;   // null: the card has none
+  cudaStream_t stream_ = nullptr;  // only for allocate() and release(), so never busy
+};
 
 /// The device of kind `cuda`: a card and what its driver says about it.
 class gpu_card final : public device {
@@ -59,7 +127,7 @@ template <class T> class cuda_temporary {
   T* data_ = nullptr;
 };
 
-/// How gpu/kernels.cuh launches on a card.
+/// The Queue of prepared_on_gpu.cuh on a card.
 class cuda_queue {
  public:
   static constexpr device_kind kind = device_kind::cuda;
@@ -85,8 +153,8 @@ class cuda_queue {
                           void (*kernel)(Params...), const Args&... args) {
     start(name, blocks, threads, shared_bytes, false, kernel, args...);
   }
-  /// For a kernel that calls wait_for_prerequisite(): where the card can, it is set up while what
-  /// comes before it still runs, which saves a microsecond or two.
+  /// For a kernel that calls wait_for_prerequisite(): on cards that can, it is set up while the launch before
+  /// it still runs, which saves a microsecond or two.
   template <class... Params, class... Args>
   void launch_dependent(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
                         const Args&... args) {

@@ -1,17 +1,13 @@
+#include <nonzero/core/values.hpp>
 #include <nonzero/gpu/cuda/gpu.cuh>
-#include <nonzero/gpu/kernels/grid_steps.cuh>
+#include <nonzero/gpu/steps/grid_steps.cuh>
 
-namespace nz {
+namespace nz::gpu {
 
-template <class V>
-std::unique_ptr<grid_steps<V>> cuda_grid_steps(const cell_grid& grid, V factor,
-                                               const std::shared_ptr<device>& on) {
-  return gpu::make_grid_steps<cuda_queue, V>(grid, factor, on);
-}
+#define NONZERO_INSTANTIATE(V)                                                                \
+  template std::unique_ptr<grid_steps<V>> make_grid_steps<cuda_queue, V>(const cell_grid&, V, \
+                                                                         const std::shared_ptr<device>&);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
-template std::unique_ptr<grid_steps<float>> cuda_grid_steps(const cell_grid&, float,
-                                                            const std::shared_ptr<device>&);
-template std::unique_ptr<grid_steps<double>> cuda_grid_steps(const cell_grid&, double,
-                                                             const std::shared_ptr<device>&);
-
-}  // namespace nz
+}  // namespace nz::gpu

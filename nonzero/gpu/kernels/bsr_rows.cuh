@@ -7,66 +7,61 @@
 #include <nonzero/gpu/convert/device_bsr.cuh>
 #include <nonzero/gpu/fused_epilogue.cuh>
 #include <nonzero/gpu/load.cuh>
-#include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
-/// The sum of each row's entries outside of blocks, by a group of lanes as in csr_vector. A: what values are
-/// held in.
+/// The sum of each row's entries in no block, by a group of lanes as in csr_vector. `row`: the matrix's row
+/// of each row of a.
 template <int Lanes, class A, class V, class Offset>
-__global__ void bsr_rest_kernel(index rows, const index* __restrict__ row,
-                                const Offset* __restrict__ row_begin, const index* __restrict__ col,
-                                const A* __restrict__ val, const V* __restrict__ x, V* __restrict__ sums) {
+__global__ void bsr_rest_kernel(csr_view<A, Offset> a, const index* __restrict__ row, const V* __restrict__ x,
+                                V* __restrict__ sums) {
   const std::int64_t group = thread_in_grid() / Lanes;
   const int lane = threadIdx.x % Lanes;
-  if (group >= rows) return;  // the whole group leaves together
+  if (group >= a.rows) return;  // the whole group
   V sum = 0;
-  const Offset end = row_begin[group + 1];
-  for (Offset k = row_begin[group] + lane; k < end; k += Lanes) sum += static_cast<V>(val[k]) * x[col[k]];
+  const Offset end = a.end(group);
+  for (Offset k = a.begin(group) + lane; k < end; k += Lanes)
+    sum += static_cast<V>(a.value(k)) * x[a.column(k)];
   sum = group_sum<Lanes>(sum);
   if (lane == 0) sums[row[group]] = sum;
 }
 
-// A warp for each row of 32 block rows that lie side by side (a slice), a lane per block row: in each step
-// its lanes read the values of their row of a block, neighbours each time. The warps of a slice are in one
-// block of threads, where the first to read a column or an x leaves it in L1 for the others. Entries in no
-// full block are summed before, by a launch of their own.
+// A slice has 32 block rows, one per lane, and a warp for each row of its blocks: in each step the lanes read
+// neighbouring values. The warps of a slice are in one block of threads and share columns and x through L1.
+// Entries in no full block are summed before, by a launch of their own.
 // Good: several unknowns at each node of a mesh: a prototype on an H200 had 3 x 3 blocks, 80 entries per row,
 // in 0.73 of the time of the best of cuSPARSE in double and 0.59 in float.  Bad: many entries in no full
 // block, which cost what they do in csr_vector; block rows far longer than their neighbours (padding; past
-// four times the mean they are left to the rest).
+// four times the mean they go to the rest).
 // Traffic: 8.4 bytes per entry of 3 x 3 blocks in double, 4.4 where all values are exact in single, plus x.
 // Source: Kreutzer et al. 2014 (SELL-C-sigma), with blocks for entries.
 template <int Size, class A, class V, class Offset, class Epilogue>
-__global__ void bsr_rows_kernel(index rows, index block_rows, const index* __restrict__ first_row,
-                                const index* __restrict__ listed_rows, const Offset* __restrict__ slice_begin,
-                                const index* __restrict__ block_col, const A* __restrict__ val,
-                                const V* __restrict__ rest_sums, const V* __restrict__ x, V* __restrict__ y,
+__global__ void bsr_rows_kernel(bsr_view<A, V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                                 Epilogue finish) {
   const std::int64_t warp = thread_in_grid() / slice_height, slice = warp / Size;
   const int r = static_cast<int>(warp % Size), lane = threadIdx.x % slice_height;
   row_epilogue<Epilogue> finish_row(finish, y);
-  if (slice * slice_height + lane < block_rows) {
-    constexpr int ahead = Size <= 3 ? 4 : Size <= 6 ? 2 : 1;  // blocks that are under way at once
+  if (slice * slice_height + lane < a.block_rows) {
+    constexpr int ahead = Size <= 3 ? 4 : Size <= 6 ? 2 : 1;  // blocks in flight
     V sum = 0;
-    in_batches<ahead>(slice_begin[slice], slice_begin[slice + 1], [&](auto steps, Offset k) {
+    in_batches<ahead>(a.begin(slice), a.begin(slice + 1), [&](auto steps, Offset k) {
       index j[steps];
       A v[steps][Size];
       V v_x[steps][Size];
       for (int q = 0; q < steps; ++q) {
         const offset step = offset{k} + q;
-        j[q] = block_col[step * slice_height + lane];
+        j[q] = a.column(step * slice_height + lane);
         for (int c = 0; c < Size; ++c)
-          v[q][c] = load_no_l1(val + ((step * Size + r) * Size + c) * slice_height + lane);
+          v[q][c] = load_no_l1(a.val + ((step * Size + r) * Size + c) * slice_height + lane);
       }
       for (int q = 0; q < steps; ++q)
         for (int c = 0; c < Size; ++c) v_x[q][c] = x_or_zero<Size>(x, j[q], c);
       for (int q = 0; q < steps; ++q)
         for (int c = 0; c < Size; ++c) sum += static_cast<V>(v[q][c]) * v_x[q][c];
     });
-    const std::int64_t row = std::int64_t{row_of_place(first_row, listed_rows, slice, lane)} * Size + r;
-    // The last block row may be cut off.
-    if (row < rows) finish_row(rest_sums == nullptr ? sum : sum + rest_sums[row], row);
+    const std::int64_t row = std::int64_t{row_of_place(a.first_row, a.listed_rows, slice, lane)} * Size + r;
+    // The last block row may reach past the last row.
+    if (row < a.rows) finish_row(a.rest_sums == nullptr ? sum : sum + load_read_only(a.rest_sums + row), row);
   }
   finish_row.publish_block_sums();
 }
@@ -84,7 +79,13 @@ struct bsr_rows_launch {
             .passes = passes};  // long rows are not in blocks, so no steps
   }
 
-  template <class A, class Offset, class V = A> using placed = device_bsr<A, Offset, V>;
+  static constexpr kernel_row row{.name = "bsr_rows",
+                                  .format = "bsr",
+                                  .summary = "a warp for each row of 32 interleaved block rows",
+                                  .is_candidate = true,
+                                  .predict = predict};
+  static constexpr bool has_mixed_precision = true;
+  template <class A, class V, class Offset> using matrix = device_bsr<A, Offset, V>;
 
   template <class Queue, class A, class V, class Offset>
   static std::int64_t blocks(const Queue&, const device_bsr<A, Offset, V>& a) {
@@ -95,8 +96,8 @@ struct bsr_rows_launch {
   static void multiply(Queue& queue, const device_bsr<A, Offset, V>& a, const V* x, V* y, Epilogue finish) {
     std::visit(
         [&](const auto& blocks) {
-          if (blocks.rest.nnz() > 0) add_rest(queue, blocks.rest, x, a.rest_sums.data());
-          add_blocks(queue, blocks, a.rest_sums.data(), x, y, finish);
+          if (blocks.rest.nnz() > 0) sum_rest(queue, blocks.rest, x, a.rest_sums.data());
+          multiply_blocks(queue, blocks, a.rest_sums.data(), x, y, finish);
         },
         a.blocks);
   }
@@ -110,22 +111,20 @@ struct bsr_rows_launch {
   }
 
   template <class Queue, class A, class V, class Offset>
-  static void add_rest(Queue& queue, const device_rest<A, Offset>& rest, const V* x, V* sums) {
-    with_lanes(lanes_for(rest.rows(), rest.nnz()), [&](auto lanes) {
-      queue.launch("bsr_rows (rest)", blocks_for(std::int64_t{lanes.value} * rest.rows()), threads_per_block,
-                   bsr_rest_kernel<lanes.value, A, V, Offset>, rest.rows(), rest.row.data(),
-                   rest.row_begin.data(), rest.col.data(), rest.val.data(), x, sums);
+  static void sum_rest(Queue& queue, const device_rest<A, Offset>& rest, const V* x, V* sums) {
+    const csr_view<A, Offset> a = rest.view();
+    with_lanes(lanes_for(a.rows, a.nnz()), [&](auto lanes) {
+      queue.launch("bsr_rows (rest)", blocks_for(std::int64_t{lanes.value} * a.rows), threads_per_block,
+                   bsr_rest_kernel<lanes.value, A, V, Offset>, a, rest.row.data(), x, sums);
     });
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
-  static void add_blocks(Queue& queue, const device_blocks<A, Offset>& a, const V* rest_sums, const V* x,
-                         V* y, Epilogue finish) {
+  static void multiply_blocks(Queue& queue, const device_blocks<A, Offset>& a, const V* rest_sums, const V* x,
+                              V* y, Epilogue finish) {
     with_block_size(a.block_size, [&](auto size) {
       queue.launch("bsr_rows", blocks_of(a), slices_per_block(size.value) * size.value * slice_height,
-                   bsr_rows_kernel<size.value, A, V, Offset, Epilogue>, a.rows, a.block_rows,
-                   a.block_row.first.data(), a.block_row.listed.data(), a.slice_begin.data(),
-                   a.block_col.data(), a.val.data(), rest_sums, x, y, finish);
+                   bsr_rows_kernel<size.value, A, V, Offset, Epilogue>, a.view(rest_sums), x, y, finish);
     });
   }
 };

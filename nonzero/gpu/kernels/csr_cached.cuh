@@ -2,48 +2,51 @@
 
 #include <cstdint>
 
+#include <nonzero/core/epilogue.hpp>
 #include <nonzero/gpu/device_formats.cuh>
 #include <nonzero/gpu/shared.cuh>
 #include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
-// A thread per row; the block first brings the x that belongs to its own rows into shared memory, and takes
-// from there every x it needs that lies in this window.
-// Good: banded matrices on cards that do not cache what they load (2008).  Bad: everything csr_scalar is bad
-// at; and where the hardware caches x itself, the test on each column costs more than it saves: on an H200 it
-// is at best as fast as csr_scalar and takes up to 1.7 times as long.
-// Traffic: csr_scalar's, less the gathers that fall into the window, plus one x per row.
-// Source: Nickolls et al. 2008, fig. 8.
-template <class V, class Offset, class Epilogue>
-__global__ void csr_cached_kernel(index rows, index cols, const Offset* __restrict__ row_begin,
-                                  const index* __restrict__ col, const V* __restrict__ val,
-                                  const V* __restrict__ x, V* __restrict__ y, Epilogue finish) {
+// A thread per row. The block first loads the x of its own rows into shared memory; columns within this
+// window are read from there. Good: banded matrices on cards that do not cache loads (2008).  Bad: everything
+// csr_scalar is bad at; where the hardware caches x itself, the test of each column costs more than it saves:
+// on an H200 it is at best as fast as csr_scalar and takes up to 1.7 times as long. Traffic: csr_scalar's,
+// less the gathers that fall into the window, plus one x per row. Source: after the cached-x idea in Nickolls
+// et al. 2008.
+template <class V, class Offset>
+__global__ void csr_cached_kernel(csr_view<V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
+                                  scale_and_add<V> finish) {
   __shared__ shared_array<V, threads_per_block> window;  // x[first] to x[first + threads_per_block - 1]
   const std::int64_t row = thread_in_grid();
   const std::int64_t first = row - threadIdx.x;
-  if (row < cols) window[threadIdx.x] = x[row];
+  if (row < a.cols) window[threadIdx.x] = x[row];
   __syncthreads();  // all threads of the block, also those without a row
 
-  if (row >= rows) return;
+  if (row >= a.rows) return;
   V sum = 0;
-  const Offset end = row_begin[row + 1];
-  for (Offset k = row_begin[row]; k < end; ++k) {
-    const std::int64_t in_window = col[k] - first;
+  const Offset end = a.end(row);
+  for (Offset k = a.begin(row); k < end; ++k) {
+    const index column = a.column(k);
+    const std::int64_t in_window = column - first;
     const bool is_inside = in_window >= 0 && in_window < threads_per_block;
-    const V from_x = is_inside ? window[in_window] : x[col[k]];
-    sum += val[k] * from_x;
+    const V from_x = is_inside ? window[in_window] : x[column];
+    sum += a.value(k) * from_x;
   }
   finish(sum, y[row]);
 }
 
 struct csr_cached_launch {
-  template <class V, class Offset> using placed = csr_on_device<V, Offset>;
+  static constexpr kernel_row row{
+      .name = "csr_cached", .format = "csr", .summary = "a thread per row, a window of x in shared memory"};
+  template <class A, class V, class Offset> using matrix = shared_csr<A, Offset>;
 
-  template <class Queue, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const csr_on_device<V, Offset>& a, const V* x, V* y, Epilogue finish) {
-    queue.launch("csr_cached", blocks_for(a.rows), threads_per_block, csr_cached_kernel<V, Offset, Epilogue>,
-                 a.rows, a.cols, a.row_begin.data(), a.col.data(), a.val.data(), x, y, finish);
+  template <class Queue, class V, class Offset>
+  static void multiply(Queue& queue, const shared_csr<V, Offset>& a, const V* x, V* y,
+                       scale_and_add<V> finish) {
+    queue.launch("csr_cached", blocks_for(a.rows), threads_per_block, csr_cached_kernel<V, Offset>, a.view(),
+                 x, y, finish);
   }
 };
 

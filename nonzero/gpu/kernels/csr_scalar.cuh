@@ -10,23 +10,21 @@ namespace nz::gpu {
 
 // A thread per row.
 // Good: large matrices of even, short rows: at 3, 5 and 7 nonzeros per row the fastest of ours on an H200 (85
-// to 92 % of its bandwidth in double), since what a thread's neighbours fetched is still in the cache.  Bad:
-// from some 16 nonzeros per row on (neighbouring threads read so far from each other that lines leave the
-// cache before they are used up); rows of unequal length (a warp waits for its longest).
-// Traffic: 12 bytes per nonzero in double if all that is fetched is used, up to 64 where it is not; plus the
-// gather of x.
+// to 92 % of its bandwidth in double), because neighbouring threads use the same cache lines.  Bad: more than
+// about 16 nonzeros per row (neighbouring threads read far from each other, and lines are evicted before they
+// are used up); rows of unequal length (a warp waits for its longest).
+// Traffic: 12 bytes per nonzero in double if whole lines are used, up to 64 if not; plus the gather of x.
 // Source: Nickolls et al. 2008, fig. 7; TUM 2013, CSR scalar kernel; ECE 408 L18.
-// A: what values are held in, here and in the other kernels.
+// A: the type of the stored values; V: of x, y and the sums. The same in the other kernels.
 template <class A, class V, class Offset, class Epilogue>
-__global__ void csr_scalar_kernel(index rows, const Offset* __restrict__ row_begin,
-                                  const index* __restrict__ col, const A* __restrict__ val,
-                                  const V* __restrict__ x, V* __restrict__ y, Epilogue finish) {
+__global__ void csr_scalar_kernel(csr_view<A, Offset> a, const V* __restrict__ x, V* __restrict__ y,
+                                  Epilogue finish) {
   const std::int64_t row = thread_in_grid();
   row_epilogue<Epilogue> finish_row(finish, y);
-  if (row < rows) {
+  if (row < a.rows) {
     V sum = 0;
-    const Offset end = row_begin[row + 1];
-    for (Offset k = row_begin[row]; k < end; ++k) sum += static_cast<V>(val[k]) * x[col[k]];
+    const Offset end = a.end(row);
+    for (Offset k = a.begin(row); k < end; ++k) sum += static_cast<V>(a.value(k)) * x[a.column(k)];
     finish_row(sum, row);
   }
   finish_row.publish_block_sums();
@@ -48,17 +46,22 @@ struct csr_scalar_launch {
     return out;
   }
 
-  template <class A, class Offset, class V = A> using placed = csr_on_device<A, Offset>;
+  static constexpr kernel_row row{.name = "csr_scalar",
+                                  .format = "csr",
+                                  .summary = "a thread per row",
+                                  .is_candidate = true,
+                                  .predict = predict};
+  static constexpr bool has_mixed_precision = true;
+  template <class A, class V, class Offset> using matrix = shared_csr<A, Offset>;
 
   template <class Queue, class A, class Offset>
-  static std::int64_t blocks(const Queue&, const csr_on_device<A, Offset>& a) {
+  static std::int64_t blocks(const Queue&, const shared_csr<A, Offset>& a) {
     return blocks_for(a.rows);
   }
-
   template <class Queue, class A, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const csr_on_device<A, Offset>& a, const V* x, V* y, Epilogue finish) {
+  static void multiply(Queue& queue, const shared_csr<A, Offset>& a, const V* x, V* y, Epilogue finish) {
     queue.launch("csr_scalar", blocks(queue, a), threads_per_block, csr_scalar_kernel<A, V, Offset, Epilogue>,
-                 a.rows, a.row_begin.data(), a.col.data(), a.val.data(), x, y, finish);
+                 a.view(), x, y, finish);
   }
 };
 

@@ -9,28 +9,12 @@
 #include <nonzero/gpu/fused_epilogue.cuh>
 #include <nonzero/gpu/load.cuh>
 #include <nonzero/gpu/shared.cuh>
-#include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
 constexpr int threads_beside_hubs = 1024;  // of the one block that a multiprocessor has room for
 
-/// What a multiply reads, without x and y: arrays of hubs<Value>.
-template <class Value, class Offset> struct hubs_arrays {
-  int hubs, coded;  // how many, and how long the dictionary is
-  std::int64_t slices, virtual_rows;
-  const hubs_slice<Offset>* slice;
-  const index* target;
-  const std::uint8_t *hub_length, *rest_length;
-  const std::uint16_t* hub_number;
-  const index* rest_col;
-  const Value *constant, *dictionary;
-  const std::uint8_t* coded_value;
-  const float* single_value;
-  const Value* full_value;
-};
-
-/// x of the hubs, side by side.
+/// Copies x of the hubs to consecutive places.
 template <class V>
 __global__ void gather_hubs_kernel(std::int64_t hubs, const index* __restrict__ hub, const V* __restrict__ x,
                                    V* __restrict__ hub_x) {
@@ -39,10 +23,10 @@ __global__ void gather_hubs_kernel(std::int64_t hubs, const index* __restrict__ 
 }
 
 /// The sum of a lane's products over some steps of its slice, of which it takes part in the first `length`.
-/// Eight are under way at once: all loads that need no other, then those of x, without a branch that lanes do
-/// not share. `first` is the lane's place in the first step, among all `columns`, which may be none where
-/// there are no steps; read(k) gives what is held as its value in step k, decode() the value. What padding is
-/// multiplied with is forgotten.
+/// Eight are in flight: first all loads that depend on no other, then those of x, without divergent branches.
+/// `first` is the lane's place in the first step, among all `columns`, which may be null where there are no
+/// steps; read(k) gives the stored value of step k, decode() the value itself. Products of padding are
+/// dropped.
 template <class V, class Column, class XOf, class Read, class Decode>
 __device__ __forceinline__ V sum_of_virtual_row(int steps, int length, const Column* __restrict__ columns,
                                                 std::int64_t first, XOf x_of, Read read, Decode decode) {
@@ -65,10 +49,10 @@ __device__ __forceinline__ V sum_of_virtual_row(int steps, int length, const Col
   return sum;
 }
 
-/// The sum of a lane's virtual_row in its slice, which holds its values in one way: the branch is one for the
-/// whole warp.
+/// The sum of a lane's virtual row. A slice stores all its values in one way: the whole warp takes the same
+/// branch.
 template <class V, class Value, class Offset, class HubX, class Dictionary>
-__device__ V sum_of_lane(const hubs_arrays<Value, Offset>& a, const hubs_slice<Offset>& slice, int hub_length,
+__device__ V sum_of_lane(const hubs_view<Value, Offset>& a, const hubs_slice<Offset>& slice, int hub_length,
                          int rest_length, const HubX* hub_x, const Dictionary* dictionary,
                          const V* __restrict__ x) {
   const int lane = threadIdx.x % 32;
@@ -97,28 +81,27 @@ __device__ V sum_of_lane(const hubs_arrays<Value, Offset>& a, const hubs_slice<O
                   as_it_is);
 }
 
-// A lane per virtual_row, a row or a segment of one, and a warp per slice of 32. x of the columns used most
-// is loaded into shared memory first, by each of the blocks, which stay for all of the work: one for each
-// multiprocessor. Of 32 gathers from there, few wait for each other; from L2 each takes a sector. The sums of
-// segments are added up by a second launch. Without hubs there are as many blocks as the slices need.
-// Good: power laws, where a few columns have most of the entries, and giant rows, in segments of 128; values
-// that repeat.  Bad: x used evenly (no hubs: the gather from L2 is all there is); small matrices, for which
-// three launches and the loading of hubs are most of the time.
-// Traffic: 10 bytes per entry of a hub, 12 of the rest, in double, less for values that repeat; 6 per
-// virtual_row; plus the gather of x for the rest. Source: ours; sorted slices after Kreutzer et al. 2014
+// A lane per virtual row and a warp per slice of 32. Each block first loads x of the columns used most into
+// shared memory and stays for all of the work: one block per multiprocessor. Gathers from shared memory have
+// few bank conflicts; from L2 each takes a sector. A second launch adds up the segments of split rows.
+// Without hubs there are as many blocks as the slices need. Good: power laws, where a few columns have most
+// of the entries, and giant rows, in segments of 128; values that repeat.  Bad: columns used evenly (no hubs:
+// all gathers are from L2); small matrices, for which three launches and loading the hubs take most of the
+// time. Traffic: 10 bytes per entry of a hub, 12 of the rest, in double, less for values that repeat; 6 per
+// virtual row; plus the gather of x for the rest. Source: ours; sorted slices after Kreutzer et al. 2014
 // (SELL-C-sigma).
 template <class Value, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_beside_hubs, 1)
-    hubs_slices_kernel(hubs_arrays<Value, Offset> a, const V* __restrict__ hub_x, const V* __restrict__ x,
+    hubs_slices_kernel(hubs_view<Value, Offset> a, const V* __restrict__ hub_x, const V* __restrict__ x,
                        V* __restrict__ y, V* __restrict__ segment_sum, Epilogue finish) {
   trigger_dependent_launch();
-  auto* const near_x = dynamic_shared<V>();
-  auto* const dictionary = near_x + a.hubs;
-  for (int h = threadIdx.x; h < a.hubs; h += blockDim.x) near_x[h] = hub_x[h];
+  auto* const shared_x = dynamic_shared<V>();
+  auto* const dictionary = shared_x + a.hubs;
+  for (int h = threadIdx.x; h < a.hubs; h += blockDim.x) shared_x[h] = hub_x[h];
   for (int c = threadIdx.x; c < a.coded; c += blockDim.x) dictionary[c] = static_cast<V>(a.dictionary[c]);
   __syncthreads();
 
-  // Slices come by length: neighbours go to different blocks, so that all have long and short ones.
+  // Slices are sorted by length: consecutive ones go to different blocks, for load balance.
   const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / 32);
   const int lane = threadIdx.x % 32;
   row_epilogue<Epilogue> finish_row(finish, y);
@@ -130,7 +113,7 @@ __global__ void __launch_bounds__(threads_beside_hubs, 1)
     const int hub_length = is_there ? load_no_l1(a.hub_length + virtual_row) : 0;
     const int rest_length = is_there ? load_no_l1(a.rest_length + virtual_row) : 0;
     const index target = is_there ? load_no_l1(a.target + virtual_row) : 0;
-    const V sum = sum_of_lane<V>(a, slice, hub_length, rest_length, near_x, dictionary, x);
+    const V sum = sum_of_lane<V>(a, slice, hub_length, rest_length, shared_x, dictionary, x);
     if (!is_there) continue;
     if (target >= 0)
       finish_row(sum, target);
@@ -140,19 +123,19 @@ __global__ void __launch_bounds__(threads_beside_hubs, 1)
   finish_row.publish_block_sums();
 }
 
-/// A group of lanes per cut row adds up its segments, always in the same order. Where it is less than a warp,
-/// the whole warp takes those that have more than 64 segments, one after the other.
+/// A group of lanes per split row adds up its segments, always in the same order. Where the group is less
+/// than a warp, the whole warp takes rows of more than 64 segments, one after the other.
 template <int Lanes, class V, class Epilogue>
 __global__ void hubs_finish_kernel(std::int64_t split_rows, const index* __restrict__ split_row,
                                    const offset* __restrict__ segment_begin, const V* segment_sum,
                                    V* __restrict__ y, Epilogue finish) {
   constexpr offset most_of_group = 64;
-  const std::int64_t cut = thread_in_grid() / Lanes;
+  const std::int64_t split = thread_in_grid() / Lanes;
   const int lane = threadIdx.x % 32;
   row_epilogue<Epilogue> finish_row(finish, y);
-  const bool has_row = cut < split_rows;
-  const index row = has_row ? split_row[cut] : -1;
-  const offset begin = has_row ? segment_begin[cut] : 0, end = has_row ? segment_begin[cut + 1] : 0;
+  const bool has_row = split < split_rows;
+  const index row = has_row ? split_row[split] : -1;
+  const offset begin = has_row ? segment_begin[split] : 0, end = has_row ? segment_begin[split + 1] : 0;
   const bool is_long = Lanes < 32 && end - begin > most_of_group;
   wait_for_prerequisite();
   V sum = 0;
@@ -161,9 +144,9 @@ __global__ void hubs_finish_kernel(std::int64_t split_rows, const index* __restr
   for (unsigned left = __ballot_sync(full_warp, is_long && lane % Lanes == 0); left != 0; left &= left - 1) {
     const int owner = __ffs(static_cast<int>(left)) - 1;
     const offset first = __shfl_sync(full_warp, begin, owner), last = __shfl_sync(full_warp, end, owner);
-    V part = 0;
-    for (offset p = first + lane; p < last; p += 32) part += segment_sum[p];
-    const V all = __shfl_sync(full_warp, group_sum<32>(part), 0);
+    V some = 0;
+    for (offset p = first + lane; p < last; p += 32) some += segment_sum[p];
+    const V all = __shfl_sync(full_warp, group_sum<32>(some), 0);
     if (lane == owner) sum = all;
   }
   if (has_row && lane % Lanes == 0) finish_row(sum, row);
@@ -182,68 +165,59 @@ struct hubs_slices_launch {
             .gathers = 1 - a.hub_fraction};
   }
 
-  template <class A, class Offset, class V = A> using placed = device_hubs<A, V, Offset>;
+  static constexpr kernel_row row{.name = "hubs_slices",
+                                  .format = "hubs",
+                                  .summary = "x of the columns used most in shared memory, long rows split",
+                                  .is_candidate = true,
+                                  .predict = predict};
+  static constexpr bool has_mixed_precision = true;
+  template <class A, class V, class Offset> using matrix = device_hubs<A, V, Offset>;
 
   template <class Queue, class Value, class V, class Offset>
   static std::int64_t blocks(const Queue& queue, const device_hubs<Value, V, Offset>& a) {
-    return blocks_of_slices(queue, a) + blocks_of_cut_rows(queue, a);
+    return blocks_of_slices(queue, a) + blocks_of_split_rows(queue, a);
   }
 
   template <class Queue, class Value, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const device_hubs<Value, V, Offset>& a, const V* x, V* y,
                        Epilogue finish) {
     const auto count = [](const auto& values) { return static_cast<std::int64_t>(values.size()); };
-    const hubs_arrays<Value, Offset> arrays{static_cast<int>(a.hub.size()),
-                                            static_cast<int>(a.dictionary.size()),
-                                            count(a.slices),
-                                            count(a.target),
-                                            a.slices.data(),
-                                            a.target.data(),
-                                            a.hub_length.data(),
-                                            a.rest_length.data(),
-                                            a.hub_number.data(),
-                                            a.rest_col.data(),
-                                            a.constant.data(),
-                                            a.dictionary.data(),
-                                            a.coded_value.data(),
-                                            a.single_value.data(),
-                                            a.full_value.data()};
     queue.launch("gather_hubs", blocks_for(count(a.hub)), threads_per_block, gather_hubs_kernel<V>,
                  count(a.hub), a.hub.data(), x, a.hub_x.data());
     const std::int64_t blocks = blocks_of_slices(queue, a);
     queue.launch_with_shared("hubs_slices", blocks, threads_of(a),
                              (a.hub.size() + a.dictionary.size()) * sizeof(V),
-                             hubs_slices_kernel<Value, V, Offset, Epilogue>, arrays, a.hub_x.data(), x, y,
+                             hubs_slices_kernel<Value, V, Offset, Epilogue>, a.view(), a.hub_x.data(), x, y,
                              a.segment_sum.data(), finish);
     const auto launch_finish = [&](auto kernel) {
-      queue.launch_dependent("hubs_finish", blocks_of_cut_rows(queue, a), threads_per_block, kernel,
+      queue.launch_dependent("hubs_finish", blocks_of_split_rows(queue, a), threads_per_block, kernel,
                              count(a.split_row), a.split_row.data(), a.segment_begin.data(),
                              a.segment_sum.data(), y, after_blocks(finish, blocks));
     };
-    if (lanes_of_cut_row(queue, a) == 32)
+    if (lanes_of_split_row(queue, a) == 32)
       launch_finish(hubs_finish_kernel<32, V, Epilogue>);
     else
       launch_finish(hubs_finish_kernel<8, V, Epilogue>);
   }
 
  private:
-  template <class Placed> static int threads_of(const Placed& a) {
+  template <class Matrix> static int threads_of(const Matrix& a) {
     return a.hub.size() > 0 ? threads_beside_hubs : threads_per_block;
   }
-  template <class Queue, class Placed>
-  static std::int64_t blocks_of_slices(const Queue& queue, const Placed& a) {
+  template <class Queue, class Matrix>
+  static std::int64_t blocks_of_slices(const Queue& queue, const Matrix& a) {
     const auto lanes = static_cast<std::int64_t>(a.slices.size()) * 32;
     const std::int64_t needed = (lanes + threads_of(a) - 1) / threads_of(a);
     return a.hub.size() > 0 ? std::min<std::int64_t>(needed, queue.multiprocessors()) : needed;
   }
-  /// A warp each, until the card would have to go through them more than four times: most have a few
+  /// A warp each, unless that is more than four times what the card holds at once: most rows have few
   /// segments.
-  template <class Queue, class Placed> static int lanes_of_cut_row(const Queue& queue, const Placed& a) {
+  template <class Queue, class Matrix> static int lanes_of_split_row(const Queue& queue, const Matrix& a) {
     return static_cast<std::int64_t>(a.split_row.size()) * 32 <= 4 * queue.resident_threads() ? 32 : 8;
   }
-  template <class Queue, class Placed>
-  static std::int64_t blocks_of_cut_rows(const Queue& queue, const Placed& a) {
-    return blocks_for(static_cast<std::int64_t>(a.split_row.size()) * lanes_of_cut_row(queue, a));
+  template <class Queue, class Matrix>
+  static std::int64_t blocks_of_split_rows(const Queue& queue, const Matrix& a) {
+    return blocks_for(static_cast<std::int64_t>(a.split_row.size()) * lanes_of_split_row(queue, a));
   }
 };
 

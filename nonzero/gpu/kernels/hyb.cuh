@@ -1,28 +1,29 @@
 #pragma once
 
-#include <nonzero/core/epilogue.hpp>
-#include <nonzero/gpu/device_formats.cuh>
 #include <nonzero/gpu/kernels/coo_segmented.cuh>
 #include <nonzero/gpu/kernels/ell.cuh>
 
 namespace nz::gpu {
 
-// ell over the first entries of each row, then coo_segmented over what is left of the long ones: two
-// launches.
+// ell over the first entries of each row, then coo_segmented over the rest of the long ones: two launches.
 // Good: rows of about equal length, with a few far longer; power laws too, within 1.3 times the time of
-// coo_segmented alone.  Bad: few and long rows, whose regular part a thread walks alone (some 800 times
-// coo_segmented's time on 36 rows of 18,000). Rows with a rest get it by atomics, in any order: the last bits
-// may differ from run to run; alpha is applied to both parts by themselves, so that huge values may overflow
-// that cancel in CSR.
-// Traffic: ell's for the regular part and 16 bytes per nonzero in double for the rest.
+// coo_segmented alone.  Bad: few and long rows, whose regular entries one thread sums alone (some 800 times
+// coo_segmented's time on 36 rows of 18,000). The rest is added by atomics, in any order: the last bits may
+// differ from run to run. alpha is applied to each of the two sums, so that huge values may overflow that
+// cancel in CSR.
+// Traffic: ell's for the regular entries and 16 bytes per nonzero in double for the rest.
 // Source: Bell & Garland 2008, §4.5; ECE 408 L19; the format of TUM 2013's cuSPARSE version.
 struct hyb_launch {
-  template <class V, class Offset> using placed = device_hyb<V>;
+  static constexpr kernel_row row{.name = "hyb",
+                                  .format = "hyb",
+                                  .summary = "ell, then coo_segmented for the rest of long rows",
+                                  .is_repeatable = false};
+  template <class A, class V, class Offset> using matrix = device_hyb<A>;
 
   template <class Queue, class V>
   static void multiply(Queue& queue, const device_hyb<V>& a, const V* x, V* y, scale_and_add<V> finish) {
     ell_launch::multiply(queue, a.regular, x, y, finish);
-    add_coo_segmented(queue, a.rest, finish.alpha, x, y);
+    add_coo_segmented(queue, a.rest.view(), finish.alpha, x, y);
   }
 };
 

@@ -5,27 +5,14 @@
 #include <nonzero/gpu/convert/device_sell.cuh>
 #include <nonzero/gpu/fused_epilogue.cuh>
 #include <nonzero/gpu/load.cuh>
-#include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
-/// What a multiply reads, without x and y: arrays of device_sell.
-template <class A, class V, class Offset> struct sell_arrays {
-  index rows;
-  const index *first_row, *listed_rows;
-  const Offset* slice_begin;
-  const index* col;
-  entry_values<A> values;
-  segment_view<V, Offset> parts;
-  const index* part_col;
-  entry_values<A> part_values;
-};
-
 /// The sum of a lane's row in its slice.
 template <class A, class V, class Offset>
-__device__ __forceinline__ V sum_of_place(const sell_arrays<A, V, Offset>& a, std::int64_t slice, int lane,
+__device__ __forceinline__ V sum_of_place(const sell_view<A, V, Offset>& a, std::int64_t slice, int lane,
                                           const V* __restrict__ x) {
-  constexpr int ahead = 64 / sizeof(V);  // entries that are under way at once
+  constexpr int ahead = 64 / sizeof(V);  // entries in flight
   V sum = 0;
   in_batches<ahead>(a.slice_begin[slice], a.slice_begin[slice + 1], [&](auto steps, Offset k) {
     index j[steps];
@@ -44,23 +31,24 @@ __device__ __forceinline__ V sum_of_place(const sell_arrays<A, V, Offset>& a, st
 }
 
 // A thread per row, a warp per slice of 32 rows: in each step its lanes read neighbouring entries. Rows are
-// sorted by length within 1,024, so that those of a slice end together; y is written where the row belongs.
-// Rows far longer than the mean have a warp for each part of 512, in the first blocks of the same launch; the
-// last of them to be done finishes the row.
+// sorted by length within 1,024, so that those of a slice end together. Rows far longer than the mean have a
+// warp for each segment of 512, in the first blocks of the same launch; the last of them to be done finishes
+// the row.
 // Good: rows of about equal length, short or long: a prototype on an H200 had 91 to 95 % of its bandwidth at
-// 3 to 80 per row in double, 72 to 88 % in float; graphs whose values are all the same.  Bad: x gathered from
-// all over, as wherever all of x is met at once.
-// Traffic: 12 bytes per place in double, 4 where all values are the same; 4 per slice and 4 per row of those
-// slices whose rows are no neighbours; plus the gather of x.
+// 3 to 80 per row in double, 72 to 88 % in float; graphs whose values are all equal.  Bad: columns scattered
+// over a large x, as for every kernel that gathers it.
+// Traffic: 12 bytes per place in double, 4 where all values are equal; 4 per slice, and 4 per row of slices
+// whose rows are not consecutive; plus the gather of x.
 // Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma); long rows apart are ours.
 template <bool HasLongRows, class A, class V, class Offset, class Epilogue>
-__global__ void sell_slices_kernel(sell_arrays<A, V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
+__global__ void sell_slices_kernel(sell_view<A, V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                                    Epilogue finish) {
   row_epilogue<Epilogue> finish_row(finish, y);
   std::int64_t place = thread_in_grid();
   if constexpr (HasLongRows) {
-    place -= a.parts.blocks() * threads_per_block;
-    if (place < 0) sum_segment(a.parts, a.part_col, a.part_values, x, finish_row);  // the whole block
+    place -= a.segments.blocks() * threads_per_block;
+    if (place < 0)
+      sum_segment(a.segments, a.segment_col, a.segment_values, x, finish_row);  // the whole block
   }
   if (place >= 0 && place < a.rows) {
     const std::int64_t slice = place / slice_height;
@@ -89,32 +77,29 @@ struct sell_slices_launch {
                                          : 0.9};
   }
 
-  template <class A, class Offset, class V = A> using placed = device_sell<A, Offset, V>;
+  static constexpr kernel_row row{.name = "sell_slices",
+                                  .format = "sell",
+                                  .summary = "a warp per slice of 32 rows, sorted nearby",
+                                  .is_candidate = true,
+                                  .predict = predict};
+  static constexpr bool has_mixed_precision = true;
+  template <class A, class V, class Offset> using matrix = device_sell<A, Offset, V>;
 
   template <class Queue, class A, class Offset, class V>
   static std::int64_t blocks(const Queue&, const device_sell<A, Offset, V>& a) {
-    return a.parts.blocks() + blocks_for(a.rows);
+    return a.segments.blocks() + blocks_for(a.rows);
   }
   template <class A, class Offset, class V>
   static std::int64_t split_rows(const device_sell<A, Offset, V>& a) {
-    return a.parts.split_rows();
+    return a.segments.split_rows();
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const device_sell<A, Offset, V>& a, const V* x, V* y, Epilogue finish) {
-    const sell_arrays<A, V, Offset> arrays{a.rows,
-                                           a.row.first.data(),
-                                           a.row.listed.data(),
-                                           a.slice_begin.data(),
-                                           a.col.data(),
-                                           values_of(a.val.data(), a.one_value),
-                                           a.parts.for_multiply(),
-                                           a.part_col.data(),
-                                           values_of(a.part_val.data(), a.one_value)};
     const auto launch = [&](auto kernel) {
-      queue.launch("sell_slices", blocks(queue, a), threads_per_block, kernel, arrays, x, y, finish);
+      queue.launch("sell_slices", blocks(queue, a), threads_per_block, kernel, a.view(), x, y, finish);
     };
-    if (a.parts.size() == 0)
+    if (a.segments.size() == 0)
       launch(sell_slices_kernel<false, A, V, Offset, Epilogue>);
     else
       launch(sell_slices_kernel<true, A, V, Offset, Epilogue>);

@@ -8,25 +8,12 @@
 #include <nonzero/gpu/convert/device_warp_packed.cuh>
 #include <nonzero/gpu/fused_epilogue.cuh>
 #include <nonzero/gpu/load.cuh>
-#include <nonzero/gpu/threads.cuh>
 
 namespace nz::gpu {
 
-/// What a multiply reads, without x and y: the arrays of warp_packed<A>.
-template <class A, class Offset> struct warp_packed_arrays {
-  index rows;
-  const index *row, *pattern;  // row: null where place p holds row p
-  const Offset* value;
-  const warp_packed_pattern* patterns;
-  const warp_packed_step<A>* steps;
-  const std::uint8_t* offsets;
-  const float* single_value;
-  const A* full_value;
-};
-
 /// The sum of a lane's products over the steps of its slice, whose first place is `first`. offset_of(k) and
-/// value_of(k, step) say what a lane has in a step that it takes part in. A lane that does not multiplies
-/// what it finds and forgets the product: cheaper than a branch.
+/// value_of(k, step) give what a lane has in a step that it takes part in. Other lanes compute a product and
+/// drop it: cheaper than a branch.
 template <class A, class V, class OffsetOf, class ValueOf>
 __device__ V sum_of_steps(const warp_packed_step<A>* __restrict__ step, offset steps, index first,
                           const V* __restrict__ x, OffsetOf offset_of, ValueOf value_of) {
@@ -43,7 +30,7 @@ __device__ V sum_of_steps(const warp_packed_step<A>* __restrict__ step, offset s
   return sum;
 }
 
-/// The same for the widths of offsets, of which a slice has one: the branch is one for the whole warp.
+/// The same for any width of offsets. A slice has one width: the whole warp takes the same branch.
 template <class A, class V, class ValueOf>
 __device__ V sum_of_slice(const warp_packed_pattern& p, const warp_packed_step<A>* steps,
                           const std::uint8_t* offsets, index first, const V* x, ValueOf value_of) {
@@ -60,9 +47,9 @@ __device__ V sum_of_slice(const warp_packed_pattern& p, const warp_packed_step<A
   return sum_by([at = reinterpret_cast<const std::uint32_t*>(mine)](offset k) { return at[k * 32]; });
 }
 
-/// The same for how a slice holds its values.
+/// The same for any encoding of values.
 template <class A, class V, class Offset>
-__device__ V sum_of_any_slice(const warp_packed_arrays<A, Offset>& a, std::int64_t slice,
+__device__ V sum_of_any_slice(const warp_packed_view<A, Offset>& a, std::int64_t slice,
                               const V* __restrict__ x) {
   const warp_packed_pattern p = a.patterns[a.pattern[slice]];
   const std::int64_t at = std::int64_t{a.value[slice]} * 32 + threadIdx.x % 32;
@@ -80,7 +67,7 @@ __device__ V sum_of_any_slice(const warp_packed_arrays<A, Offset>& a, std::int64
 }
 
 /// Neighbouring slices of the same diagonals and constants: each step is read once for all of them, and their
-/// x is under way together.
+/// loads of x are in flight together.
 template <int Slices, class A, class V, class Finish>
 __device__ void finish_same_slices(const warp_packed_pattern& p,
                                    const warp_packed_step<A>* __restrict__ steps, index first,
@@ -89,7 +76,7 @@ __device__ void finish_same_slices(const warp_packed_pattern& p,
   V sum[Slices] = {};
   for (offset k = p.step; k < p.step + p.steps; ++k) {
     const warp_packed_step<A> now = steps[k];
-    if (Slices == 4 && now.mask == full_warp) {  // inside of a grid: half of what is to do at its rim
+    if (Slices == 4 && now.mask == full_warp) {  // inside of a grid: half the work of its border
       const V* at = x + first + now.column + lane;
       for (int s = 0; s < Slices; ++s) sum[s] += static_cast<V>(now.value) * at[s * 32];
       continue;
@@ -104,9 +91,9 @@ __device__ void finish_same_slices(const warp_packed_pattern& p,
   for (int s = 0; s < Slices; ++s) finish_place(std::int64_t{first} + s * 32 + lane, sum[s]);
 }
 
-/// Of a plain multiply of four slices at a time a multiprocessor has room for six blocks: with four, as the
-/// compiler has it by itself, a prototype took 5 to 8 % longer in double (H200). Other kernels keep the
-/// compiler's choice, which bounds of 1,024 threads and one block leave it.
+/// A plain multiply of four slices per warp limits registers so that six blocks fit a multiprocessor: with
+/// four, the compiler's own choice, a prototype took 5 to 8 % longer in double (H200). Bounds of 1,024
+/// threads and one block leave other kernels the compiler's choice.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int blocks_of_four_slices = 4;  // all that such a card has threads for
 #else
@@ -115,18 +102,18 @@ constexpr int blocks_of_four_slices = 6;
 template <int Slices, class V, class Epilogue>
 inline constexpr bool has_many_blocks = Slices == 4 && std::is_same_v<Epilogue, scale_and_add<V>>;
 
-// A thread per row and a warp per slice of 32 rows, or for several slices that look the same. Steps, which
-// say what columns the lanes have, are read once for a warp; slices of a stencil share them, so that nothing
-// is read but x. Other slices have their values besides, in as few bytes as are exact.
-// Good: stencils, which move x and y only; bands, meshes and matrices of blocks, whose columns repeat or are
-// near each other; values that repeat or that single precision holds.  Bad: a giant row (its lane works on
-// alone); columns and values that have nothing in common: 12 bytes per entry, as in CSR, and padding.
-// Traffic: x, y and 4 bytes per 32 rows (stencils) to 12.5 bytes per entry in double, plus the gather of x.
-// Source: Kreutzer et al. 2014 (SELL-C-sigma); the patterns and the exact encodings are ours.
+// A thread per row and a warp per slice of 32 rows, or per several equal slices. Steps, which give the lanes'
+// columns, are read once for a warp; slices of a stencil share them, so that only x is read. Other slices
+// also read values, in as few bytes as are exact. Good: stencils, which move x and y only; bands, meshes and
+// matrices of blocks, whose columns repeat or are near each other; values that repeat or are exact in single
+// precision.  Bad: a giant row (one lane sums it); columns and values that have nothing in common: 12 bytes
+// per entry, as in CSR, and padding. Traffic: x, y and 4 bytes per 32 rows (stencils) to 12.5 bytes per entry
+// in double, plus the gather of x. Source: Kreutzer et al. 2014 (SELL-C-sigma); the patterns and the exact
+// encodings are ours.
 template <int Slices, class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(has_many_blocks<Slices, V, Epilogue> ? threads_per_block : 1024,
                                   has_many_blocks<Slices, V, Epilogue> ? blocks_of_four_slices : 1)
-    warp_packed_slices_kernel(warp_packed_arrays<A, Offset> a, const V* __restrict__ x, V* __restrict__ y,
+    warp_packed_slices_kernel(warp_packed_view<A, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                               Epilogue finish) {
   const std::int64_t begin = thread_in_grid() / 32 * Slices, slices = (std::int64_t{a.rows} + 31) / 32;
   const int lane = threadIdx.x % 32;
@@ -165,7 +152,13 @@ struct warp_packed_slices_launch {
             .passes = passes};
   }
 
-  template <class A, class Offset, class V = A> using placed = device_warp_packed<A, Offset>;
+  static constexpr kernel_row row{.name = "warp_packed_slices",
+                                  .format = "warp_packed",
+                                  .summary = "a thread per row, a warp per slice, by each slice's encoding",
+                                  .is_candidate = true,
+                                  .predict = predict};
+  static constexpr bool has_mixed_precision = true;
+  template <class A, class V, class Offset> using matrix = device_warp_packed<A, Offset>;
 
   template <class Queue, class A, class Offset>
   static std::int64_t blocks(const Queue& queue, const device_warp_packed<A, Offset>& a) {
@@ -176,11 +169,8 @@ struct warp_packed_slices_launch {
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const device_warp_packed<A, Offset>& a, const V* x, V* y,
                        Epilogue finish) {
-    const warp_packed_arrays<A, Offset> arrays{a.rows,           a.row.data(),          a.pattern.data(),
-                                               a.value.data(),   a.patterns.data(),     a.steps.data(),
-                                               a.offsets.data(), a.single_value.data(), a.full_value.data()};
     const auto launch = [&](auto kernel) {
-      queue.launch("warp_packed_slices", blocks(queue, a), threads_per_block, kernel, arrays, x, y, finish);
+      queue.launch("warp_packed_slices", blocks(queue, a), threads_per_block, kernel, a.view(), x, y, finish);
     };
     const int each = slices_per_warp(queue, a);
     if (each == 1) launch(warp_packed_slices_kernel<1, A, V, Offset, Epilogue>);
@@ -193,8 +183,8 @@ struct warp_packed_slices_launch {
     return (std::int64_t{a.rows} + 31) / 32;
   }
 
-  /// Several where most share their steps, while all warps that fit still have some. On an H200, four are
-  /// best for up to 7 steps, two for 27.
+  /// Several where most share their steps and the card stays full. On an H200, four are best for up to 7
+  /// steps, two for 27.
   template <class Queue, class A, class Offset>
   static int slices_per_warp(const Queue& queue, const device_warp_packed<A, Offset>& a) {
     const std::int64_t slices = slices_of(a), per_warp = slices / (queue.resident_threads() / 32);

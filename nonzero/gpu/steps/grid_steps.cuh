@@ -1,0 +1,114 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <nonzero/gpu/steps/line_steps.cuh>
+#include <nonzero/gpu/steps/plane_steps.cuh>
+#include <nonzero/kernel/grid_steps.hpp>
+
+// grid_steps by the kernels of line_steps.cuh and plane_steps.cuh, for one Queue. Which cells a block has
+// depends on the grid and the device, not on the steps of a pass, so that norms have the same bits for any
+// number of steps.
+namespace nz::gpu {
+
+template <class Queue, class V> class line_steps_on final : public grid_steps<V> {
+ public:
+  line_steps_on(const cell_grid& grid, V factor, const std::shared_ptr<device>& on)
+      : grid_steps<V>(grid, factor, on), blocks_(blocks_of(grid)), sums_(on, blocks_) {}
+  int steps_in_pass(std::int64_t wanted) const override {
+    return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, line_cells));
+  }
+
+ private:
+  static std::int64_t blocks_of(const cell_grid& grid) {
+    const std::int64_t warps = (std::int64_t{grid.side} + line_owned - 1) / line_owned;
+    return blocks_for(warps * 32);
+  }
+  void run_pass(int steps, const V* from, V* to, double* norm, stream in) override {
+    Queue queue(*this->where(), in);
+    queue.launch("line_steps", blocks_, threads_per_block, line_steps_kernel<V>, this->grid().side,
+                 this->grid().edge == grid_edge::mirror, this->factor(), steps, from, to,
+                 norm == nullptr ? nullptr : sums_.data());
+    if (norm != nullptr) sums_.add_up(queue, 1, norm);
+  }
+
+  std::int64_t blocks_;
+  step_scratch sums_;
+};
+
+template <class Queue, int Dim, class V> class plane_steps_on final : public grid_steps<V> {
+  using tile = plane_tile<Dim>;
+
+ public:
+  plane_steps_on(const cell_grid& grid, V factor, const std::shared_ptr<device>& on)
+      : grid_steps<V>(grid, factor, on),
+        tiles_across_(tiles_of(grid.side, tile::width)),
+        tiles_(std::int64_t{tiles_across_} * (Dim == 2 ? 1 : tiles_of(grid.side, tile::height))),
+        chunk_(chunk_for(grid.side, tiles_, Queue(*on, {}).multiprocessors())),
+        blocks_(tiles_ * ((grid.side + chunk_ - 1) / chunk_)),
+        sums_(on, blocks_) {}
+  /// Powers of two: each is a kernel of its own.
+  int steps_in_pass(std::int64_t wanted) const override {
+    int steps = 1;
+    while (2 * steps <= tile::halo && 2 * steps <= wanted) steps *= 2;
+    return steps;
+  }
+
+ private:
+  static int tiles_of(index side, int length) {
+    const int owned = length - 2 * tile::halo;
+    return (side + owned - 1) / owned;
+  }
+  /// Planes for a block: many, since the first few cost and give nothing, but so few that every
+  /// multiprocessor has blocks.
+  static index chunk_for(index side, std::int64_t tiles, int multiprocessors) {
+    constexpr index most = 256, fewest = 16;
+    index chunk = most;
+    while (chunk > fewest && tiles * ((side + chunk - 1) / chunk) < std::int64_t{4} * multiprocessors)
+      chunk /= 2;
+    return chunk;
+  }
+
+  void run_pass(int steps, const V* from, V* to, double* norm, stream in) override {
+    const plane_work<V> work{this->grid().side,
+                             this->grid().edge == grid_edge::mirror,
+                             this->factor(),
+                             tiles_across_,
+                             static_cast<int>(tiles_),
+                             chunk_,
+                             from,
+                             to};
+    double* const sums = norm == nullptr ? nullptr : sums_.data();
+    Queue queue(*this->where(), in);
+    if (steps == 1) launch<1>(queue, work, sums);
+    if (steps == 2) launch<2>(queue, work, sums);
+    if constexpr (tile::halo >= 8) {
+      if (steps == 4) launch<4>(queue, work, sums);
+      if (steps == 8) launch<8>(queue, work, sums);
+    }
+    if (norm != nullptr) sums_.add_up(queue, 1, norm);
+  }
+  template <int Steps> void launch(Queue& queue, const plane_work<V>& work, double* sums) {
+    queue.launch("plane_steps", blocks_, plane_threads<Dim>, plane_steps_kernel<Dim, Steps, V>, work, sums);
+  }
+
+  int tiles_across_;
+  std::int64_t tiles_;
+  index chunk_;
+  std::int64_t blocks_;
+  step_scratch sums_;
+};
+
+template <class Queue, class V>
+std::unique_ptr<grid_steps<V>> make_grid_steps(const cell_grid& grid, V factor,
+                                               const std::shared_ptr<device>& on) {
+  require_grid(grid);
+  if (grid.dim == 1) return std::make_unique<line_steps_on<Queue, V>>(grid, factor, on);
+  if (grid.dim == 2) return std::make_unique<plane_steps_on<Queue, 2, V>>(grid, factor, on);
+  return std::make_unique<plane_steps_on<Queue, 3, V>>(grid, factor, on);
+}
+
+}  // namespace nz::gpu

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+
+#include <nonzero/kernel/back_end.hpp>
+
+namespace nz {
+
+/// The back ends of this build: the CPU's, then those of GPUs, then the emulator's. find_kernel prefers them
+/// in this order.
+std::span<const back_end* const> back_ends();
+
+/// The back end of a kind of device. Throws `unsupported` where the library was built without it.
+const back_end& back_end_for(device_kind kind);
+
+}  // namespace nz

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <nonzero/core/version.hpp>
+
 #include "bench.hpp"
 #include "terminal.hpp"
 
@@ -204,7 +206,7 @@ std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting
 }
 
 json json_of(const bench_setting& setting, const std::vector<json>& matrices) {
-  return {{"version", NONZERO_VERSION},
+  return {{"version", version()},
           {"device",
            {{"name", name_of(setting.on->kind())},
             {"description", setting.on->description()},

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <nonzero/core/version.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/io/output_file.hpp>
 
@@ -45,7 +46,7 @@ std::string version_text() {
   const auto all = kernels();
   const bool has_cuda = std::any_of(all.begin(), all.end(),
                                     [](const kernel_row& row) { return row.runs_on == device_kind::cuda; });
-  return fmt::format("nz {}\nbuilt {} CUDA; SIMD targets for this CPU: {}", NONZERO_VERSION,
+  return fmt::format("nz {}\nbuilt {} CUDA; SIMD targets for this CPU: {}", version(),
                      has_cuda ? "with" : "without", fmt::join(simd_targets(), ", "));
 }
 

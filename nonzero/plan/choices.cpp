@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <nonzero/core/threads.hpp>
+#include <nonzero/core/version.hpp>
 #include <nonzero/cpu/kernels.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/plan/choices_internal.hpp>
@@ -111,7 +112,7 @@ std::uint64_t machine_hash(std::string_view simd) {
   out.add(static_cast<std::uint64_t>(thread_count(0)));
   out.add(cpu_device()->cache_bytes());
   out.add(simd.empty() ? simd_targets().front() : simd);
-  out.add(NONZERO_VERSION);
+  out.add(version_string);
   for (const kernel_row& kernel : cpu_kernels()) out.add(kernel.name);
   return out.value();
 }
@@ -120,7 +121,7 @@ std::uint64_t machine_hash(const device& on) {
   hash out;
   out.add(name_of(on.kind()));
   out.add(on.description());
-  out.add(NONZERO_VERSION);
+  out.add(version_string);
   for (const kernel_row& kernel : kernels())
     if (kernel.runs_on == on.kind()) out.add(kernel.name);
   return out.value();

@@ -133,12 +133,13 @@ template <class V> class entry {
   bench_result result;
 };
 
-template <class V> using entries = std::vector<std::unique_ptr<entry<V>>>;
+template <class V> using entry_pointer = std::unique_ptr<entry<V>>;
+template <class V> using entries = std::vector<entry_pointer<V>>;
 
 /// The entry of a kernel; null: of the plan. `a`, `against` and `setting` must outlive it.
 template <class V>
-std::unique_ptr<entry<V>> make_entry(const kernel_row* kernel, const csr<V>& a,
-                                     const trials_of_matrix<V>& against, const bench_setting& setting);
+entry_pointer<V> make_entry(const kernel_row* kernel, const csr<V>& a, const trials_of_matrix<V>& against,
+                            const bench_setting& setting);
 
 /// The first preparation by a kernel also loads code, or another library: done once here, so that it is not
 /// measured.

@@ -41,7 +41,7 @@ ready_matrix<V> prepare_repeatedly(const std::function<ready_matrix<V>()>& make,
 
 /// Times the entries whose products are right, in turns; one that fails says so in its result.
 template <class V>
-void time_in_turns(std::span<const std::unique_ptr<entry<V>>> all, const bench_setting& setting,
+void time_in_turns(std::span<const entry_pointer<V>> all, const bench_setting& setting,
                    const std::function<void(double)>& report) {
   std::vector<entry<V>*> right;
   for (const auto& c : all)
@@ -159,8 +159,8 @@ constexpr double row_bytes(double entries) { return 12 * entries + 4; }
 }  // namespace
 
 template <class V>
-std::unique_ptr<entry<V>> make_entry(const kernel_row* kernel, const csr<V>& a,
-                                     const trials_of_matrix<V>& against, const bench_setting& setting) {
+entry_pointer<V> make_entry(const kernel_row* kernel, const csr<V>& a, const trials_of_matrix<V>& against,
+                            const bench_setting& setting) {
   return std::make_unique<kernel_entry<V>>(kernel, a, against, setting);
 }
 
@@ -207,10 +207,10 @@ std::vector<std::string> suite_for(const device& on) {
   };
 }
 
-#define NZ_INSTANTIATE(V)                                                                          \
-  template std::unique_ptr<entry<V>> make_entry(const kernel_row*, const csr<V>&,                  \
-                                                const trials_of_matrix<V>&, const bench_setting&); \
-  template std::vector<bench_result> run_bench(entries<V>&, const bench_setting&,                  \
+#define NZ_INSTANTIATE(V)                                                                            \
+  template entry_pointer<V> make_entry(const kernel_row*, const csr<V>&, const trials_of_matrix<V>&, \
+                                       const bench_setting&);                                        \
+  template std::vector<bench_result> run_bench(entries<V>&, const bench_setting&,                    \
                                                const std::function<void(double)>&);
 NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 

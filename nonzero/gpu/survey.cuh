@@ -105,7 +105,7 @@ __global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_be
 /// The largest distance between the columns of two lanes in the same step.
 template <class V, class Offset>
 __device__ index spread_of_slice(const csr_view<V, Offset>& a, Offset begin, int length) {
-  const auto larger = [](index a, index b) { return a > b ? a : b; };
+  const auto larger = [](index one, index other) { return one > other ? one : other; };
   const int steps = warp_maximum(length);
   index spread = 0;
   for (int k = 0; k < steps; ++k) {

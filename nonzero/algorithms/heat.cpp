@@ -53,16 +53,18 @@ template <class T> T read(const vector<T>& from, std::size_t at) {
   return out;
 }
 
-/// Three vectors that steps use in turn. The remembered one is not written.
-template <class V> class turning_states {
+/// Steps from one vector to the next of three, used in turn. The remembered one is not written.
+template <class V> class turning_steps : public heat_steps<V> {
  public:
-  turning_states(const std::shared_ptr<device>& on, std::span<const V> initial)
+  turning_steps(const std::shared_ptr<device>& on, std::span<const V> initial)
       : states_{vector<V>(on, initial), vector<V>(on, initial.size()), vector<V>(on, initial.size())} {}
-  const vector<V>& now() const { return states_[now_]; }
+  void remember() override { kept_ = now_; }
+  void go_back() override { now_ = kept_; }
+  const vector<V>& q() const override { return states_[now_]; }
+
+ protected:
   vector<V>& next() { return states_[next_place()]; }
   void turn() { now_ = next_place(); }
-  void remember() { kept_ = now_; }
-  void go_back() { now_ = kept_; }
 
  private:
   int next_place() const { return now_ == kept_ ? (now_ + 1) % 3 : 3 - now_ - kept_; }
@@ -71,11 +73,13 @@ template <class V> class turning_states {
 };
 
 /// Without a stored matrix, several steps in a pass over memory.
-template <class V> class stencil_steps final : public heat_steps<V> {
+template <class V> class stencil_steps final : public turning_steps<V> {
  public:
   stencil_steps(const cell_grid& grid, std::span<const V> initial, double factor, int most_in_pass,
                 const std::shared_ptr<device>& on)
-      : steps_(make_grid_steps<V>(grid, static_cast<V>(factor), on)), states_(on, initial), norm_(on, 1) {
+      : turning_steps<V>(on, initial),
+        steps_(make_grid_steps<V>(grid, static_cast<V>(factor), on)),
+        norm_(on, 1) {
     this->kernel = "stencil";
     this->steps_per_pass =
         steps_->steps_in_pass(most_in_pass > 0 ? most_in_pass : std::numeric_limits<int>::max());
@@ -86,51 +90,43 @@ template <class V> class stencil_steps final : public heat_steps<V> {
     while (steps > 0) {
       const int now = steps_->steps_in_pass(std::min<std::int64_t>(steps, this->steps_per_pass));
       steps -= now;
-      steps_->run(now, states_.now(), states_.next(), steps == 0 ? &norm_ : nullptr);
-      states_.turn();
+      steps_->run(now, this->q(), this->next(), steps == 0 ? &norm_ : nullptr);
+      this->turn();
     }
   }
   double norm() override { return std::sqrt(read(norm_, 0)); }
-  void remember() override { states_.remember(); }
-  void go_back() override { states_.go_back(); }
-  const vector<V>& q() const override { return states_.now(); }
 
  private:
   std::unique_ptr<grid_steps<V>> steps_;
-  turning_states<V> states_;
   vector<double> norm_;
 };
 
 /// With a kernel of the table: q' = q + factor A q and the norm in the pass that computes A q.
-template <class V> class fused_kernel_steps final : public heat_steps<V> {
+template <class V> class fused_kernel_steps final : public turning_steps<V> {
  public:
   fused_kernel_steps(const cell_grid& grid, std::span<const V> initial, double factor,
                      const std::string& name, const std::shared_ptr<device>& on)
-      : plan_(make_plan(heat_matrix<V>(grid), {.on = on, .kernel = name})),
+      : turning_steps<V>(on, initial),
+        plan_(make_plan(heat_matrix<V>(grid), {.on = on, .kernel = name})),
         factor_(static_cast<V>(factor)),
-        states_(on, initial),
         sums_(on, 1) {
     this->kernel = name;
     this->block = steps_per_block(*on);
   }
   void advance(std::int64_t steps) override {
     for (; steps > 0; --steps) {
-      fused_step<V> step{.alpha = factor_, .b = states_.now().data()};
-      if (steps == 1) step.measure[0] = {measured::squared_distance, states_.now().data()};
-      plan_.apply(states_.now(), step, states_.next(), sums_);
-      states_.turn();
+      fused_step<V> step{.alpha = factor_, .b = this->q().data()};
+      if (steps == 1) step.measure[0] = {measured::squared_distance, this->q().data()};
+      plan_.apply(this->q(), step, this->next(), sums_);
+      this->turn();
     }
   }
   /// The sum is that of the change of q, factor A q.
   double norm() override { return std::sqrt(read(sums_, 0)) / static_cast<double>(factor_); }
-  void remember() override { states_.remember(); }
-  void go_back() override { states_.go_back(); }
-  const vector<V>& q() const override { return states_.now(); }
 
  private:
   plan<V> plan_;
   V factor_;
-  turning_states<V> states_;
   vector<double> sums_;
 };
 

@@ -108,33 +108,14 @@ template <class V> std::vector<double> sum_links(csr_view<V> to) {
   return sum;
 }
 
-/// The rows in another order.
-template <class V> csr<V> rows_in_order(csr_view<V> a, const array<index>& order) {
-  csr<V> out{a.rows, a.cols, {0}, {}, {}};
-  out.row_begin.reserve(a.row_begin.size());
-  out.col.reserve(a.col.size());
-  out.val.reserve(a.val.size());
-  for (const index i : order) {
-    out.col.insert(out.col.end(), a.col.begin() + a.row_begin[i], a.col.begin() + a.row_begin[i + 1]);
-    out.val.insert(out.val.end(), a.val.begin() + a.row_begin[i], a.val.begin() + a.row_begin[i + 1]);
-    out.row_begin.push_back(static_cast<offset>(out.col.size()));
-  }
-  return out;
-}
-
-/// The transposed matrix, with rows and columns in the order given.
-template <class V> csr<V> transpose_in_order(csr_view<V> links, const array<index>& order) {
-  if (order.empty()) return transpose(links);
-  csr<V> rows = rows_in_order(links, order);
-  const array<index> position = invert_order(order);
-  for (index& j : rows.col) j = position[static_cast<std::size_t>(j)];
-  return transpose(rows);
-}
-
 /// The transposed graph, with pages in the order given.
 template <class V>
 link_matrix<V> transposed_links(csr_view<V> links, bool is_weighted, const array<index>& order) {
-  link_matrix<V> out{.to = transpose_in_order(links, order), .per_link = {}, .number = {}, .count = {}};
+  link_matrix<V> out{.to = order.empty() ? transpose(links)
+                                         : transpose(permute_symmetric(links, std::span<const index>(order))),
+                     .per_link = {},
+                     .number = {},
+                     .count = {}};
   if (!order.empty()) out.number = invert_order(order);
   if (!is_weighted) {
     drop_repeated(out.to);

@@ -18,7 +18,7 @@ template <class V> void validate(const coo<V>& a) {
 template <class V> footprint footprint_of(const coo<V>& a) { return {bytes_of(a.row, a.col, a.val), 0}; }
 
 template <class V> footprint coo_footprint(csr_view<V> a) {
-  return {saturating_bytes(a.nnz(), 2 * sizeof(index) + sizeof(V)), 0};
+  return {saturating_bytes(a.row_begin.back(), 2 * sizeof(index) + sizeof(V)), 0};
 }
 
 template <class V> coo<V> to_coo(csr_view<V> a) {

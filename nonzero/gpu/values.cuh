@@ -16,7 +16,7 @@ namespace nz::gpu {
 
 template <class V> using bits_of = std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>;
 
-/// Lossless conversions compare bits, as formats/exact_internal.hpp does on the host.
+/// Lossless conversions compare bits, as formats/conversion_internal.hpp does on the host.
 template <class V> __device__ inline unsigned long long bits_of_value(V value) {
   return std::bit_cast<bits_of<V>>(value);
 }

@@ -117,7 +117,7 @@ template <class V> double read_speed(csr_view<V> a) {
   const offset entries = std::min<offset>(a.nnz(), most_bytes / offset{sizeof(V) + sizeof(index)});
   const auto threads = thread_count(0);
   double shortest = std::numeric_limits<double>::infinity();
-  [[maybe_unused]] volatile std::uint64_t kept = 0;  // or nothing would have to be read
+  [[maybe_unused]] volatile std::uint64_t kept = 0;  // or the compiler would drop the reads
   for (int round = 0; round < 2; ++round) {
     std::uint64_t sum = 0;
     const auto start = clock::now();

@@ -74,7 +74,10 @@ template <class A, class V> class device_measuring final : public measuring<V> {
           (preferred == nullptr ||
            kernel.predict(features_).preference > preferred->predict(features_).preference))
         preferred = &kernel;
-    return {preferred, &smallest()};
+    std::vector<const kernel_row*> out;
+    if (preferred != nullptr) out.push_back(preferred);
+    if (has(smallest())) out.push_back(&smallest());
+    return out;
   }
   std::string find_choice_key() const override {
     return choice_key(surveys_.fingerprint(*a_), machine_hash(*a_->where()), options_, start_);

@@ -46,7 +46,7 @@ std::string csr_line(const plan_report& r) {
                                 format_bytes(r.csr_bytes));
   if (r.waiting_seconds > 0)
     out += fmt::format("; {:.0f} % of the time is explained neither by its bytes nor by its {}",
-                       100 * r.waiting_seconds / r.csr_seconds,
+                       100 * std::min(1.0, r.waiting_seconds / r.csr_seconds),
                        r.kind == device_kind::cpu ? "instructions" : "launch");
   return out;
 }

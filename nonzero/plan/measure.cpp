@@ -16,12 +16,12 @@
 namespace nz {
 namespace {
 
-constexpr int most_calls = 1 << 20;  // per sample: a clock that stands still must not hold us
+constexpr int most_calls = 1 << 20;  // per sample, for a clock that stands still
 constexpr int most_samples = 1000;
 constexpr int fewest_samples = 11, fewest_when_slow = 3;
 
-/// CUDA's first event waits some microseconds for the first launch, and a host's thread is put aside for
-/// longer. In the emulator a call is long and its time means little.
+/// CUDA's first event waits some microseconds for the first launch, and a thread of the host may be
+/// descheduled for longer. In the emulator a call is long and its time means little.
 double shortest_sample(device_kind kind) {
   switch (kind) {
     case device_kind::cuda:
@@ -52,20 +52,20 @@ double quantile(const std::vector<double>& sorted, double fraction) {
   return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
 }
 
-/// One that is measured, and its samples so far.
-struct contender {
+/// A body that is measured, and its samples so far.
+struct sampled {
   const timed_calls& run;
   int calls = 1;    // per sample
-  double took = 0;  // one sample of so many
-  bool is_out = false;
+  double took = 0;  // one sample
+  bool has_failed = false;
   std::vector<double> times = {};  // of one call
 
   void add(double seconds) {
-    is_out = !std::isfinite(seconds);
+    has_failed = !std::isfinite(seconds);
     times.push_back(seconds / calls);
   }
   timing result() {
-    if (is_out || times.empty()) return {};
+    if (has_failed || times.empty()) return {};
     std::sort(times.begin(), times.end());
     return {quantile(times, 0.5), quantile(times, 0.25), quantile(times, 0.75),
             static_cast<int>(times.size()), calls};
@@ -73,22 +73,22 @@ struct contender {
 };
 
 /// Finds how many calls make a sample, and warms up.
-contender make_contender(const timed_calls& run, device_kind kind, double budget) {
+sampled start_sampling(const timed_calls& run, device_kind kind, double budget) {
   const double shortest = shortest_sample(kind);
-  // What looks long enough may only have been held up: the shorter of two decides.
+  // A call may have been delayed: the shorter of two decides.
   const auto probe = [&](int calls) {
     const double once = run(calls);
     const bool decides = once < shortest || shortest == 0 || !std::isfinite(once);
     return decides ? once : std::min(once, run(calls));
   };
-  contender out{run};
-  // The first call may load code and touch memory that later ones find ready.
+  sampled out{run};
+  // The first call may load code and touch memory for the first time.
   if (!std::isfinite(run(1)) || !std::isfinite(out.took = probe(1))) {
-    out.is_out = true;
+    out.has_failed = true;
     return out;
   }
   while (out.took < shortest && out.calls < most_calls) {
-    // Aims a little past it, and no more than tenfold: the first calls say little of the later ones.
+    // Aims a little past it, at most tenfold: the first calls say little about later ones.
     out.calls =
         std::min(out.calls * std::clamp(static_cast<int>(1.2 * shortest / std::max(out.took, 1e-9)), 2, 10),
                  most_calls);
@@ -96,23 +96,22 @@ contender make_contender(const timed_calls& run, device_kind kind, double budget
   }
   if (kind != device_kind::emulator)  // the clocks of processors rise with work
     run(times_in(budget / 10, out.took / out.calls, 1, most_calls));
-  out.is_out = !std::isfinite(out.took);
+  out.has_failed = !std::isfinite(out.took);
   return out;
 }
 
-/// As many as fit when each contender may have its whole budget.
-int find_rounds(const std::vector<contender>& all, device_kind kind, double budget) {
+/// As many as fit if each uses its whole budget.
+int find_rounds(const std::vector<sampled>& all, device_kind kind, double budget) {
   double takes = 0, budgets = 0;
-  for (const contender& c : all)
-    if (!c.is_out) {
+  for (const sampled& c : all)
+    if (!c.has_failed) {
       takes += c.took;
       budgets += budget;
     }
   return times_in(budgets, takes, find_fewest_samples(kind, takes, budgets), most_samples);
 }
 
-/// Two stretches of a device's memory. The first is written, so that reading it is not reading pages that
-/// are not there.
+/// Two arrays in a device's memory. The first is written, so that its pages exist.
 struct copy_pair {
   copy_pair(const std::shared_ptr<device>& on, std::size_t bytes) : from(on, bytes), to(on, bytes) {
     const std::vector<char> start(std::min(bytes, std::size_t{1} << 20), 1);
@@ -130,11 +129,11 @@ std::size_t ceiling_bytes(const device& on, double budget) {
   if (on.kind() == device_kind::emulator) return 4 * mebibyte;
   if (on.kind() == device_kind::cuda) return std::min(1024 * mebibyte, on.memory_bytes() / 8);
   if (budget < in_a_hurry) return std::min(32 * mebibyte, on.memory_bytes() / 8);
-  // Past a cache of hundreds of megabytes it is shared with others, and filling more takes seconds.
+  // Larger caches are shared with other users, and filling more takes seconds.
   return std::min(std::clamp(8 * on.cache_bytes(), 256 * mebibyte, 1024 * mebibyte), on.memory_bytes() / 8);
 }
 
-/// Memory of so many bytes, or of what is free.
+/// That many bytes, or as many as are free.
 template <class Memory> Memory make_large(const std::shared_ptr<device>& on, std::size_t bytes) {
   constexpr std::size_t too_small = 1 << 20;
   for (; bytes > too_small; bytes /= 2) {
@@ -158,20 +157,19 @@ struct read_memory {
         words(on, threads * blocks_per_thread * block) {
 #pragma omp parallel for schedule(static, 1)
     for (std::size_t t = 0; t < threads; ++t)
-      std::fill_n(share_of(t), blocks_per_thread * block, std::uint64_t{1});
+      std::fill_n(chunk_of(t), blocks_per_thread * block, std::uint64_t{1});
   }
 
-  std::uint64_t* share_of(std::size_t thread) { return words.data() + thread * blocks_per_thread * block; }
+  std::uint64_t* chunk_of(std::size_t thread) { return words.data() + thread * blocks_per_thread * block; }
 
-  /// Each thread reads its share in so many places at once, as a
-  /// multiply reads columns and values: a processor's prefetcher follows several better than one. Whole
-  /// numbers, as those may be added in any order, so in vector registers.
+  /// Each thread reads its chunk as several streams at once, as a multiply reads columns and values:
+  /// prefetchers follow several better than one. Sums of integers, which compilers vectorize.
   template <std::size_t Streams> std::uint64_t sum() {
     std::uint64_t out = 0;
 #pragma omp parallel for schedule(static, 1) reduction(+ : out)
     for (std::size_t t = 0; t < threads; ++t) {
       const std::size_t blocks = blocks_per_thread / Streams;
-      const std::uint64_t* const first = share_of(t);
+      const std::uint64_t* const first = chunk_of(t);
       std::uint64_t sums[block] = {};
       for (std::size_t b = 0; b < blocks; ++b)
         for (std::size_t stream = 0; stream < Streams; ++stream)
@@ -190,13 +188,13 @@ struct read_memory {
 std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_calls> entries,
                                      const turn_options& options) {
   const double budget = options.budget_seconds > 0 ? options.budget_seconds : 0;  // NaN is none either
-  std::vector<contender> all;
-  for (const timed_calls& run : entries) all.push_back(make_contender(run, kind, budget));
+  std::vector<sampled> all;
+  for (const timed_calls& run : entries) all.push_back(start_sampling(run, kind, budget));
   const int rounds = find_rounds(all, kind, budget);
   for (int round = 0; round < rounds; ++round) {
     if (options.report) options.report(static_cast<double>(round) / rounds);
-    for (contender& c : all) {
-      if (c.is_out) continue;
+    for (sampled& c : all) {
+      if (c.has_failed) continue;
       c.add(c.run(c.calls));
       if (options.rest_seconds > 0)
         std::this_thread::sleep_for(std::chrono::duration<double>(options.rest_seconds));
@@ -204,7 +202,7 @@ std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_cal
   }
   std::vector<timing> out;
   out.reserve(all.size());
-  for (contender& c : all) out.push_back(c.result());
+  for (sampled& c : all) out.push_back(c.result());
   return out;
 }
 
@@ -213,7 +211,7 @@ timing measure(device& on, const std::function<void(stream)>& body, const measur
   return measure_in_turns(on.kind(), {&run, 1}, {.budget_seconds = options.budget_seconds})[0];
 }
 
-// Of several medians the best is taken: what else the machine does only ever adds.
+// The best of several medians counts: other work on the machine only adds.
 
 double copy_ceiling(const std::shared_ptr<device>& on, const measure_options& options) {
   auto pair = make_large<copy_pair>(on, ceiling_bytes(*on, options.budget_seconds));
@@ -225,7 +223,7 @@ double copy_ceiling(const std::shared_ptr<device>& on, const measure_options& op
 
 double copy_speed(const std::shared_ptr<device>& on) {
   static std::mutex one_at_a_time;
-  static std::map<const device*, double> known;  // devices are never given back
+  static std::map<const device*, double> known;  // devices live as long as the program
   const std::lock_guard lock(one_at_a_time);
   if (const auto found = known.find(on.get()); found != known.end()) return found->second;
   constexpr std::size_t most = std::size_t{128} << 20;
@@ -239,7 +237,7 @@ double copy_speed(const std::shared_ptr<device>& on) {
 std::optional<double> read_ceiling(const std::shared_ptr<device>& on, const measure_options& options) {
   if (on->kind() != device_kind::cpu) return std::nullopt;
   auto memory = make_large<read_memory>(on, ceiling_bytes(*on, options.budget_seconds));
-  volatile std::uint64_t sum = 0;  // or nothing would have to be read
+  volatile std::uint64_t sum = 0;  // or the compiler would drop the reads
   const std::function<void(stream)> ways[] = {[&](stream) { sum = memory.sum<1>(); },
                                               [&](stream) { sum = memory.sum<2>(); },
                                               [&](stream) { sum = memory.sum<4>(); }};

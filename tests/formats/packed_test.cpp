@@ -216,7 +216,8 @@ TEST(Packed, ValidateNamesTheInvariantThatIsBroken) {
   of_example([](matrix& a) { a.slices[0].first_column = -1; }, "first_column of slice 0 is -1");
   of_example([](matrix& a) { a.slices[0].columns = packed_columns{2}; },
              "slice 0 has an unknown kind of columns");
-  of_example([](matrix& a) { a.slices[0].values = packed_values{3}; }, "slice 0 has an unknown kind of columns");
+  of_example([](matrix& a) { a.slices[0].values = packed_values{3}; },
+             "slice 0 has an unknown kind of columns");
   of_example([](matrix& a) { a.runs[0].rows = 0; }, "run 0 has 0 rows of 3 entries");
   of_example([](matrix& a) { a.runs[0].width = -1; }, "run 0 has 38 rows of -1 entries");
   of_example([](matrix& a) { a.runs[0].first_row = -1; }, "run 0 has 38 rows from -1 on, where 0 to 39");

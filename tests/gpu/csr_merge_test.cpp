@@ -15,8 +15,8 @@ namespace {
 
 using nz::index;
 
-constexpr index share = nz::gpu::items_per_tile;
-constexpr index shares_per_block = nz::gpu::threads_per_block;  // of the launch that finishes rows
+constexpr index tile = nz::gpu::items_per_tile;
+constexpr index tiles_per_block = nz::gpu::threads_per_block;  // of the launch that finishes rows
 
 class CsrMerge : public ExactRows {
  protected:
@@ -26,63 +26,64 @@ class CsrMerge : public ExactRows {
 TEST_P(CsrMerge, FinishesRowsThatEndOnTheEdgeOfAShare) {
   for (index beyond = -3; beyond <= 3; ++beyond) {
     SCOPED_TRACE(beyond);
-    // With its end a row of share - 1 fills a share; here and in the later ones the edge moves through the
+    // With its end a row of tile - 1 fills a tile; here and in the later ones the edge moves through the
     // row.
-    check({share - 1 + beyond});
-    check({share - 1 + beyond, 0, 0, 2, 1, 0});
-    check({share - 1 + beyond, share - 1, share - 1, share - 1 - beyond, 1});
-    check({5, 0, share - 8 + beyond, 0, 4, share - 1, 0, 0, 0});
+    check({tile - 1 + beyond});
+    check({tile - 1 + beyond, 0, 0, 2, 1, 0});
+    check({tile - 1 + beyond, tile - 1, tile - 1, tile - 1 - beyond, 1});
+    check({5, 0, tile - 8 + beyond, 0, 4, tile - 1, 0, 0, 0});
   }
 }
 
 TEST_P(CsrMerge, FinishesRowsThatSpanSeveralShares) {
-  check({3, 5 * share + 3, 2 * share, 1, 0, 0, 7, share + 1, 2 * share - 1, 3 * share, 2, 0});
-  check({0, 3 * share - 1, 3 * share - 1, 0});
+  check({3, 5 * tile + 3, 2 * tile, 1, 0, 0, 7, tile + 1, 2 * tile - 1, 3 * tile, 2, 0});
+  check({0, 3 * tile - 1, 3 * tile - 1, 0});
 }
 
 TEST_P(CsrMerge, FinishesEmptyRowsThatFillShares) {
-  for (const index rows : {1, share - 1, share, share + 1, 3 * share, 4 * share + 5})
+  for (const index rows : {1, tile - 1, tile, tile + 1, 3 * tile, 4 * tile + 5})
     check(std::vector<index>(static_cast<std::size_t>(rows), 0));
-  std::vector<index> lengths(static_cast<std::size_t>(5) * share, 0);
-  lengths[share / 2] = 2 * share;
-  lengths[3 * share] = 1;
-  lengths.back() = share + 9;
+  std::vector<index> lengths(static_cast<std::size_t>(5) * tile, 0);
+  lengths[tile / 2] = 2 * tile;
+  lengths[3 * tile] = 1;
+  lengths.back() = tile + 9;
   check(lengths);
 }
 
 TEST_P(CsrMerge, FinishesAGiantRow) {
-  check({3 * share + 17});
-  check({300 * share});
+  check({3 * tile + 17});
+  check({300 * tile});
 }
 
-// The launch that finishes rows has blocks of so many shares: this row leaves the second nothing to do,
+// The launch that finishes rows has blocks of so many tiles: this row leaves the second nothing to do,
 // begins within the first and ends within the third.
 TEST_P(CsrMerge, FinishesARowThatCoversAllSharesOfABlock) {
-  std::vector<index> lengths(200, share / 2);
-  lengths.push_back(2 * shares_per_block * share);
-  lengths.insert(lengths.end(), 20, share / 2);
+  std::vector<index> lengths(200, tile / 2);
+  lengths.push_back(2 * tiles_per_block * tile);
+  lengths.insert(lengths.end(), 20, tile / 2);
   check(lengths);
 }
 
-// Where few rows are cut, the last block that has a part of one finishes it; and again in the next multiply.
+// Where few rows are split, the last block that has entries of one finishes it; and again in the next
+// multiply.
 TEST_P(CsrMerge, FinishesAFewLongRowsAmongManyShortOnes) {
   constexpr std::size_t many = 2000;
   std::vector<index> lengths;
-  for (const index length : {share, 3 * share + 17, nz::gpu::longest_whole + 1, 2 * share - 1}) {
+  for (const index length : {tile, 3 * tile + 17, nz::gpu::longest_whole + 1, 2 * tile - 1}) {
     lengths.insert(lengths.end(), many, 10);
     lengths.push_back(length);
   }
   check(lengths);
-  lengths.insert(lengths.begin(), share / 3, 1);
-  lengths.push_back(share + 5);
+  lengths.insert(lengths.begin(), tile / 3, 1);
+  lengths.push_back(tile + 5);
   check(lengths);
 }
 
-// Large, with giant rows: blocks take shares from many places at once, and there are more of them than
-// shares.
+// Large, with giant rows: blocks take tiles from many places at once, and there are more of them than
+// tiles.
 TEST_P(CsrMerge, FinishesGiantRowsAmongMillionsOfItems) {
   std::vector<index> lengths(100001, 50);
-  lengths[3] = lengths[70000] = 300 * share + 11;
+  lengths[3] = lengths[70000] = 300 * tile + 11;
   lengths[5] = 20;
   check(lengths);
 }
@@ -96,7 +97,7 @@ TEST_P(CsrMerge, LeavesRowsWholeThatAreNotLong) {
 }
 
 TEST_P(CsrMerge, TakesHardlyMoreThanTheMatrix) {
-  const nz::csr<double> a = rows_of(std::vector<index>(5 * share, 2));
+  const nz::csr<double> a = rows_of(std::vector<index>(5 * tile, 2));
   const auto ready = nz::find_kernel("csr_merge", GetParam()).prepare(a, {.wide_offsets = true});
   const auto bytes = static_cast<double>(footprint_of(a).bytes);
   EXPECT_LT(static_cast<double>(ready->storage().bytes), 1.01 * bytes);

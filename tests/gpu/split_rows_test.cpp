@@ -16,7 +16,7 @@
 #include "tests/battery/battery.hpp"
 #include "tests/gpu/card.hpp"
 
-// Rows that csr_groups and sell_slices cut into parts of 256 and 512: the last warp to have summed one
+// Rows that csr_groups and sell_slices split into segments of 256 and 512: the last warp to have summed one
 // finishes the row, and which that is must not show. The emulator takes blocks and warps in another order at
 // every launch; a card does so by itself.
 namespace {
@@ -41,9 +41,9 @@ template <class A> nz::csr<A> rows_of(const std::vector<index>& lengths, index c
   return a;
 }
 
-/// Rows about as long as one and two parts, many of several, one of 20,000, and a giant one; short ones and
-/// empty ones beside them.
-template <class A> nz::csr<A> with_cut_rows() {
+/// Rows about as long as one and two segments, many of several, one of 20,000, and a giant one; short ones
+/// and empty ones beside them.
+template <class A> nz::csr<A> with_split_rows() {
   std::vector<index> lengths(3000);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<index>(i % 7);
   for (std::size_t i = 5; i < lengths.size(); i += 32) lengths[i] = static_cast<index>(513 + i);
@@ -53,9 +53,9 @@ template <class A> nz::csr<A> with_cut_rows() {
   return rows_of<A>(lengths, 25'000);
 }
 
-/// So many cut rows that with the blocks they are more parts than one block adds up, which the blocks alone
+/// So many split rows that with the blocks they are more sums than one block adds up, which the blocks alone
 /// are not.
-template <class A> nz::csr<A> with_many_cut_rows() {
+template <class A> nz::csr<A> with_many_split_rows() {
   std::vector<index> lengths(5000);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = i % 6 == 2 ? 513 : static_cast<index>(i % 3);
   return rows_of<A>(lengths, 600);
@@ -143,7 +143,7 @@ template <class On> void check_steps(const char* kernel, const nz::csr<typename 
 
 TYPED_TEST(CutRows, AreMultipliedWithTheSameBitsEveryTime) {
   using V = typename TypeParam::V;
-  const auto a = with_cut_rows<typename TypeParam::A>();
+  const auto a = with_split_rows<typename TypeParam::A>();
   const auto x = battery::numbers<V>(a.cols, 34), y0 = battery::numbers<V>(a.rows, 35);
   const auto exact = nz::reference::multiply_exactly<V>(V{-2.5}, a, x, V{0.75}, y0);
   for (const char* kernel : kernels) {
@@ -161,7 +161,7 @@ TYPED_TEST(CutRows, AreMultipliedWithTheSameBitsEveryTime) {
 }
 
 TYPED_TEST(CutRows, HaveTheSameBitsInEveryStep) {
-  const auto a = with_cut_rows<typename TypeParam::A>();
+  const auto a = with_split_rows<typename TypeParam::A>();
   for (const char* kernel : kernels) {
     SCOPED_TRACE(kernel);
     check_steps<TypeParam>(kernel, a, 8);
@@ -169,14 +169,14 @@ TYPED_TEST(CutRows, HaveTheSameBitsInEveryStep) {
 }
 
 TYPED_TEST(CutRows, MayBeMorePartsOfAStepThanOneBlockAddsUp) {
-  const auto a = with_many_cut_rows<typename TypeParam::A>();
+  const auto a = with_many_split_rows<typename TypeParam::A>();
   for (const char* kernel : kernels) {
     SCOPED_TRACE(kernel);
     check_steps<TypeParam>(kernel, a, 2);
   }
 }
 
-// Of more blocks than one adds up the parts of: a last launch does, after one or two that finish rows.
+// Of more blocks than one adds up the sums of: a last launch does, after one or two that finish rows.
 TYPED_TEST(CutRows, HaveTheSameBitsInStepsOfManyBlocks) {
   if (TypeParam::kind == device_kind::emulator) GTEST_SKIP() << "it would take the emulator minutes";
   std::vector<index> lengths(400'000);
@@ -195,7 +195,7 @@ std::uint64_t launches_so_far() {
 }
 
 TEST(CutRowsInTheEmulator, TakeNoLaunchOfTheirOwn) {
-  const auto a = with_cut_rows<double>();
+  const auto a = with_split_rows<double>();
   const auto x = battery::numbers<double>(a.cols, 36);
   const nz::fused_step<double> step{.measure = {{nz::measured::product}}};
   for (const char* kernel : kernels) {

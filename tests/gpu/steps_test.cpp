@@ -8,7 +8,7 @@
 // After the language that it is written in: sorted so by its name.
 #include <nonzero/gpu/fused_epilogue.cuh>
 
-// How the parts of a step's sums are added up. The steps themselves are tested over the table of kernels, in
+// How the sums of blocks are added up. The steps themselves are tested over the table of kernels, in
 // tests/plan/steps_test.cpp.
 namespace {
 
@@ -31,12 +31,12 @@ TEST(StepParts, AreAddedUpWhateverTheirNumber) {
     for (const int sums : {1, 2}) {
       SCOPED_TRACE(testing::Message() << blocks << " blocks, " << sums << " sums");
       test_queue queue;
-      const nz::gpu::step_scratch parts(nz::emulator_device(), blocks);
-      double* const first = parts.data();
+      const nz::gpu::step_scratch scratch(nz::emulator_device(), blocks);
+      double* const first = scratch.data();
       std::iota(first, first + blocks, 1.0);
       if (sums > 1) std::fill(first + blocks, first + 2 * blocks, 3.0);
       double found[2] = {-1, -1};
-      parts.add_up(queue, sums, found);
+      scratch.add_up(queue, sums, found);
       EXPECT_EQ(found[0], static_cast<double>(blocks) * static_cast<double>(blocks + 1) / 2);
       EXPECT_EQ(found[1], sums > 1 ? 3.0 * static_cast<double>(blocks) : -1.0);
     }

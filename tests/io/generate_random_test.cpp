@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nonzero/io/generate_internal.hpp>
 #include <nonzero/io/generate.hpp>
+#include <nonzero/io/generate_internal.hpp>
 
 #include "tests/io/generate_checks.hpp"
 

@@ -12,7 +12,7 @@
 #include <nonzero/formats/hubs.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
-// The definition of the format: short rather than fast. gpu/convert/make_hubs.cuh makes the same bits on a
+// The definition of the format: short rather than fast. gpu/convert/device_hubs.cuh makes the same bits on a
 // device.
 namespace nz {
 namespace {

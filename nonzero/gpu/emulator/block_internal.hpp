@@ -70,7 +70,7 @@ class block {
 
   unsigned choose();
   bool is_fresh(unsigned number) const { return (warps_[number / 32].fresh >> (number % 32) & 1U) != 0; }
-  /// The place of the first lane to run of a warp's `warp_packed`, which are not none.
+  /// The first of some lanes of a warp to run; `lanes` is not 0.
   unsigned first_of(std::uint32_t lanes) const {
     const int after_first = std::countr_zero(std::rotr(lanes, static_cast<int>(first_lane_)));
     return (first_lane_ + static_cast<unsigned>(after_first)) % 32;

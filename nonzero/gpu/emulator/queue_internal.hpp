@@ -32,7 +32,7 @@ class emulated_gpu final : public host_memory_device {
   std::atomic<std::uint64_t> launches_ = 0;
 };
 
-/// How gpu/kernels.cuh launches here. There is but one stream: a launch is done when it returns.
+/// The Queue of prepared_on_gpu.cuh in the emulator. There is one stream: a launch is done when it returns.
 class emulator_queue {
  public:
   static constexpr device_kind kind = device_kind::emulator;

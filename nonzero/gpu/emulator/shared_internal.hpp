@@ -21,7 +21,7 @@ extern constinit thread_local clock current;
 
 /// Which lanes did something to a cell last, and when.
 struct access {
-  // `warp_packed` is a lane, several lanes of a warp (several_lanes plus the warp), or lanes of several
+  // `lanes` is one lane, several lanes of a warp (several_lanes plus the warp), or lanes of several
   // warps.
   static constexpr std::uint16_t several_lanes = 1024, several_warps = 2048;
 

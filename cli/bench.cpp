@@ -142,7 +142,7 @@ class bench_record {
   void add(const bench_matrix& matrix) {
     show("\n" + matrix_text(matrix, setting_) + comparison_text(matrix));
     matrices_.push_back(json_of(matrix, setting_));
-    if (setting_.has_peers()) matrices_.back().set("against_peers", comparison_json(matrix));
+    if (setting_.has_peers()) matrices_.back()["against_peers"] = comparison_json(matrix);
     summary_.add(matrix, setting_);
     for (const bench_result& r : matrix.results) {
       results_ += !r.is_refused();
@@ -154,8 +154,8 @@ class bench_record {
   void finish() {
     if (const std::string text = summary_.text(); !text.empty()) show("\n" + text);
     json all = json_of(setting_, matrices_);
-    if (setting_.has_peers()) all.set("against_peers", summary_.json_value());
-    const std::string text = all.text();
+    if (setting_.has_peers()) all["against_peers"] = summary_.json_value();
+    const std::string text = text_of(all);
     if (prints_json_) print(text);
     if (file_) {
       file_->write(text.data(), text.size());

@@ -227,29 +227,29 @@ json json_of(const bench_matrix& matrix, const bench_setting& setting) {
   for (const bench_result& r : matrix.results) {
     json row = {{"kernel", r.name}, {"format", r.format}, {"peer", r.is_peer}, {"verdict", r.verdict()}};
     if (!r.chosen.empty()) {
-      row.set("chosen_kernel", r.chosen);
-      row.set("reordered", r.is_reordered);
+      row["chosen_kernel"] = r.chosen;
+      row["reordered"] = r.is_reordered;
     }
     if (r.kernel != nullptr) {  // the program of a peer does not report its memory
-      row.set("bytes", r.size.bytes);
-      row.set("padding_bytes", r.size.padding_bytes);
+      row["bytes"] = r.size.bytes;
+      row["padding_bytes"] = r.size.padding_bytes;
     }
-    if (!r.version.empty()) row.set("version", r.version);
+    if (!r.version.empty()) row["version"] = r.version;
     if (r.is_refused() || !r.failure.empty())
-      row.set("why", r.is_refused() ? r.refusal : r.failure);
+      row["why"] = r.is_refused() ? r.refusal : r.failure;
     else
-      row.set("error_in_bounds", static_cast<double>(r.error));
+      row["error_in_bounds"] = static_cast<double>(r.error);
     if (r.is_timed()) {
-      row.set("seconds", r.time.seconds);
-      row.set("low_quartile", r.time.low);
-      row.set("high_quartile", r.time.high);
-      row.set("samples", r.time.samples);
-      row.set("calls_per_sample", r.time.calls_per_sample);
-      row.set("gflops", matrix.gigaflops(r));
-      row.set("bytes_per_second", matrix.bytes_per_second(r));
-      row.set("part_of_ceiling", matrix.bytes_per_second(r) / setting.ceiling());
-      row.set("prepare_seconds", r.prepare_seconds);
-      row.set("pays_after", matrix.pays_after(r, setting));
+      row["seconds"] = r.time.seconds;
+      row["low_quartile"] = r.time.low;
+      row["high_quartile"] = r.time.high;
+      row["samples"] = r.time.samples;
+      row["calls_per_sample"] = r.time.calls_per_sample;
+      row["gflops"] = matrix.gigaflops(r);
+      row["bytes_per_second"] = matrix.bytes_per_second(r);
+      row["part_of_ceiling"] = matrix.bytes_per_second(r) / setting.ceiling();
+      row["prepare_seconds"] = r.prepare_seconds;
+      row["pays_after"] = matrix.pays_after(r, setting);
     }
     results.push_back(std::move(row));
   }

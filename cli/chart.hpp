@@ -1,11 +1,33 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "canvas.hpp"
-
+// Pictures and charts as PNG files. They are written atomically; `nz::error` says where one cannot be drawn
+// or written.
 namespace nz::cli {
+
+using rgb = std::array<std::uint8_t, 3>;
+
+struct image {
+  int width = 0, height = 0;
+  std::vector<rgb> pixels;  // row by row, width*height long
+
+  image(int w, int h, rgb colour)
+      : width(w), height(h), pixels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h), colour) {}
+  /// Fills a rectangle that is inside the image.
+  void fill(int x, int y, int w, int h, rgb colour);
+};
+
+/// Interpolates between the colours of a ramp (at least two): 0 and NaN give the first, 1 the last.
+rgb colour_on(std::span<const rgb> ramp, double part);
+/// From cold to hot, 0 to 1: near black, violet, red, orange, pale yellow.
+rgb heat_colour(double part);
+
+void write_png(const std::string& path, const image& picture);
 
 struct chart_axis {
   std::string label;
@@ -47,11 +69,14 @@ struct field_chart {
   bool is_square = false;     // a unit of x is as long as one of y
 };
 
-/// From cold to hot, 0 to 1: near black, violet, red, orange, pale yellow.
-rgb heat_colour(double part);
-
-/// Writes a PNG file atomically. Throws `nz::error` where it cannot be drawn or written.
 void write_chart(const std::string& path, const line_chart& chart);
 void write_chart(const std::string& path, const field_chart& chart);
+
+struct chart_point {
+  double x, y;
+};
+/// Drops points that do not change the picture: of each column of that width, the first, lowest, highest and
+/// last point stay, and all that are not finite.
+std::vector<chart_point> thin_out(std::span<const chart_point> points, double column);
 
 }  // namespace nz::cli

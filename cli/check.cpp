@@ -63,9 +63,9 @@ json json_of(const checked_matrix& matrix, const std::string& values) {
                 {"format", r.kernel->format}, {"verdict", r.verdict()},
                 {"bytes", r.size.bytes},      {"padding_bytes", r.size.padding_bytes}};
     if (has_error(r))
-      row.set("error_in_bounds", static_cast<double>(r.error));
+      row["error_in_bounds"] = static_cast<double>(r.error);
     else
-      row.set("why", r.is_refused() ? r.refusal : r.failure);
+      row["why"] = r.is_refused() ? r.refusal : r.failure;
     results.push_back(std::move(row));
   }
   return {{"matrix", matrix.name}, {"precision", matrix.precision}, {"values", values},
@@ -133,7 +133,7 @@ class check_report {
   /// Throws `failed_run` if a result was wrong, or if there was none.
   void finish() const {
     if (options_.as_json)
-      print(json(json_).text());
+      print_json(json_);
     else if (wrong_ == 0 && checked_ > 0)
       print(fmt::format("{} results, all within the error bound of the exact product{}\n", checked_,
                         refused_ > 0 ? fmt::format("; {} refused", refused_) : ""));

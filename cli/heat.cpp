@@ -120,7 +120,7 @@ template <class V> void run_in(heat_command& options) {
   if (!options.plot.empty()) write_plot(options, given.grid, found, history);
   if (!options.out.empty()) write_vector_file<V>(options.out, found.q);
   if (options.as_json)
-    print(json_of(options, given.grid, found).text());
+    print_json(json_of(options, given.grid, found));
   else if (options.out != "-")
     print_summary(options, given.grid, found, history);
   if (found.is_stuck)

@@ -159,7 +159,7 @@ void run(const info_options& options) {
     const loaded_matrix<value> loaded = load<value>(options.matrix.name);
     const findings found{find_features(loaded.matrix), loaded.file, loaded.duplicates_summed,
                          find_costs(loaded.matrix, options.budget)};
-    if (options.as_json) return print(json_of(found, options.matrix).text());
+    if (options.as_json) return print_json(json_of(found, options.matrix));
     print(fmt::format("{}  {}, {}, {}\n\n", bold(options.matrix.name),
                       shape_text(found.features.rows, found.features.cols),
                       counted(found.features.entries, "entry"), options.matrix.precision));

@@ -96,7 +96,7 @@ json json_of_all() {
               {"generators", generators},
               {"devices", device_rows},
               {"instruction_sets", simd}};
-  if (failure) out.set("cuda_failure", *failure);
+  if (failure) out["cuda_failure"] = *failure;
   return out;
 }
 
@@ -114,7 +114,7 @@ Examples:
   nz list --json | jq -r '.kernels[].name')");
   c.run([as_json] {
     if (*as_json)
-      print(json_of_all().text());
+      print_json(json_of_all());
     else
       print_tables();
   });

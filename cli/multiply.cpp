@@ -81,7 +81,7 @@ void print_summary(const multiply_options& options, const kernel_row& kernel, co
   const vector_summary s = summarize(y);
   const auto first = y.first(std::min(y.size(), entries_shown));
   if (options.as_json)
-    return print(json{{"matrix", options.matrix.name},
+    return print_json({{"matrix", options.matrix.name},
                       {"precision", options.matrix.precision},
                       {"rows", a.rows},
                       {"cols", a.cols},
@@ -95,8 +95,7 @@ void print_summary(const multiply_options& options, const kernel_row& kernel, co
                       {"norm_1", s.norm_1},
                       {"norm_2", s.norm_2},
                       {"norm_max", s.norm_max},
-                      {"first", std::vector<json>(first.begin(), first.end())}}
-                     .text());
+                      {"first", std::vector<V>(first.begin(), first.end())}});
   print(fmt::format("{}  {} of {}, {}; x {}; {}{}\n", formula(options), options.matrix.name,
                     shape_text(a.rows, a.cols), counted(a.nnz(), "entry"),
                     options.x.empty() ? "all ones" : options.x, options.kernel, place_text(kernel)));

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <nonzero/core/errors.hpp>
@@ -23,44 +22,18 @@ namespace {
   throw error("cannot write to standard output: " + std::generic_category().message(reason));
 }
 
-template <class T> auto make(T&& value) {
-  return std::make_unique<nlohmann::ordered_json>(std::forward<T>(value));
-}
-
 }  // namespace
 
-json::json(std::nullptr_t) : value_(make(nullptr)) {}
-json::json(bool value) : value_(make(value)) {}
-json::json(int value) : value_(make(value)) {}
-json::json(std::int64_t value) : value_(make(value)) {}
-json::json(std::uint64_t value) : value_(make(value)) {}
-json::json(double value) : value_(make(value)) {}
-json::json(const char* value) : value_(make(value)) {}
-json::json(std::string_view value) : value_(make(value)) {}
-json::json(const std::vector<json>& values) : value_(make(nlohmann::ordered_json::array())) {
-  for (const json& value : values) value_->push_back(*value.value_);
-}
-json::json(std::initializer_list<field> fields) : value_(make(nlohmann::ordered_json::object())) {
-  for (const field& f : fields) set(f.key, f.value);
-}
-json::json(const json& other) : value_(make(*other.value_)) {}
-json::json(json&& other) noexcept = default;
-json& json::operator=(json other) noexcept {
-  value_.swap(other.value_);
-  return *this;
-}
-json::~json() = default;
-
-void json::set(const std::string& key, const json& value) { (*value_)[key] = *value.value_; }
-
-std::string json::text() const {
+std::string text_of(const json& value) {
   // A file name need not be UTF-8.
-  return value_->dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_output_error(errno);
 }
+
+void print_json(const json& value) { print(text_of(value)); }
 
 void finish_output() {
   if (std::fflush(stdout) != 0) throw_output_error(errno);

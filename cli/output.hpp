@@ -2,54 +2,29 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
+
+/// An empty optional becomes null.
+template <class T> struct nlohmann::adl_serializer<std::optional<T>> {
+  static void to_json(ordered_json& to, const std::optional<T>& value) {
+    to = value ? ordered_json(*value) : ordered_json();
+  }
+};
 
 namespace nz::cli {
 
-/// A JSON value to print: the one way to print JSON. Only output.cpp includes the JSON library. Objects keep
-/// the order of their fields; NaN and infinities become null.
-class json {
- public:
-  struct field;
-  json(std::nullptr_t = nullptr);
-  json(bool value);
-  json(int value);
-  json(std::int64_t value);
-  json(std::uint64_t value);
-  json(double value);
-  json(const char* value);
-  json(std::string_view value);
-  json(const std::string& value) : json(std::string_view(value)) {}
-  json(const std::vector<json>& values);
-  json(std::initializer_list<field> fields);
-  template <class T> json(const std::optional<T>& value) : json(value ? json(*value) : json()) {}
-  json(const json& other);
-  json(json&& other) noexcept;
-  json& operator=(json other) noexcept;
-  ~json();
-
-  /// Adds a field to an object.
-  void set(const std::string& key, const json& value);
-  /// On several lines, with a newline at the end.
-  std::string text() const;
-
- private:
-  std::unique_ptr<nlohmann::ordered_json> value_;
-};
-
-struct json::field {
-  const char* key;
-  json value;
-};
+/// A JSON value to print. Objects keep the order of their fields; NaN and infinities become null.
+using json = nlohmann::ordered_json;
+/// On several lines, with a newline at the end.
+std::string text_of(const json& value);
 
 /// Writes to standard output; throws `nz::error` with the system's reason if that fails.
 void print(std::string_view text);
+void print_json(const json& value);
 /// Flushes standard output, and throws if not all of it could be written.
 void finish_output();
 

@@ -1,23 +1,49 @@
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <sstream>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include <nonzero/algorithms/pagerank.hpp>
+#include <nonzero/io/edge_list.hpp>
+#include <nonzero/io/npz.hpp>
+#include <nonzero/io/output_file.hpp>
+#include <nonzero/io/read.hpp>
 #include <nonzero/plan/kernels.hpp>
 
 #include "commands.hpp"
-#include "graph.hpp"
 #include "matrices.hpp"
 #include "output.hpp"
 #include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
+
+/// The graph that the command line names.
+struct graph_argument {
+  std::string name;                  // a matrix, or an edge list
+  std::string names;                 // a file with the names of the pages; empty: none
+  std::string precision = "double";  // or "float"
+  bool is_edges = false;             // an edge list, without looking at the file
+};
+
+template <class V> struct loaded_graph {
+  csr<V> links;                    // square
+  std::vector<std::string> names;  // of the pages, or empty
+
+  /// The name of a page, or its number.
+  std::string name_of(index page) const {
+    return names.empty() ? fmt::format("{}", page) : names[static_cast<std::size_t>(page)];
+  }
+};
 
 struct pagerank_command {
   graph_argument graph;
@@ -28,6 +54,148 @@ struct pagerank_command {
   std::int64_t top = 10;
   bool as_json = false;
 };
+
+/// One name on each line.
+std::vector<std::string> read_names(const std::string& file) {
+  std::vector<std::string> out;
+  std::istringstream lines(read_text(input_path(file)));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+template <class V>
+std::vector<double> weights_by_name(const std::string& file, const loaded_graph<V>& graph) {
+  const index pages = graph.links.rows;
+  std::vector<double> out(static_cast<std::size_t>(pages), 0.0);
+  std::unordered_map<std::string, std::size_t> by_name;
+  for (std::size_t i = 0; i < graph.names.size(); ++i) by_name.try_emplace(graph.names[i], i);
+  for (const auto& [name, weight] : parse_named_weights(read_text(file), file)) {
+    index page = -1;
+    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), page);
+    const bool is_number = problem == std::errc{} && end == name.data() + name.size();
+    if (const auto found = by_name.find(name); found != by_name.end())
+      out[found->second] += weight;
+    else if (!by_name.empty())
+      throw parse_error(fmt::format("{}: the graph has no page '{}'", file, name));
+    else if (is_number && page >= 0 && page < pages)
+      out[static_cast<std::size_t>(page)] += weight;
+    else
+      throw parse_error(fmt::format("{}: the graph has no page '{}': its pages are 0 to {}, or give --names",
+                                    file, name, pages - 1));
+  }
+  return out;
+}
+
+/// A weight for each page: a vector (.mtx, or .npz of one row or column), or lines with the name or number of
+/// a page and a weight.
+template <class V>
+std::vector<double> read_page_weights(const std::string& name, const loaded_graph<V>& graph) {
+  const std::string path = input_path(name);
+  if (is_npz(path)) return vector_of(read_npz<double>(path), name);
+  return is_edge_list(path) ? weights_by_name(name, graph) : read_vector<double>(path);
+}
+
+template <class V> bool is_weight(V value) { return std::isfinite(value) && value >= 0; }
+
+/// Throws `shape_error` where the matrix is not square or the names do not fit; otherwise as `load`.
+template <class V> loaded_graph<V> load_graph(const graph_argument& argument) {
+  loaded_graph<V> out;
+  const std::string path = input_path(argument.name);
+  std::error_code ignored;
+  const bool is_file = std::filesystem::is_regular_file(path, ignored);
+  if (argument.is_edges || (is_file && argument.name != "-" && is_edge_list(path))) {
+    auto [links, names] = read_edge_list<V>(path);
+    out = {std::move(links), std::move(names)};
+  } else {
+    out.links = load<V>(argument.name).matrix;
+  }
+  if (out.links.rows != out.links.cols)
+    throw shape_error(fmt::format("{}: the matrix of a graph is square, but this one is {} × {}",
+                                  argument.name, out.links.rows, out.links.cols));
+  if (argument.names.empty()) return out;
+  out.names = read_names(argument.names);
+  if (out.names.size() != static_cast<std::size_t>(out.links.rows))
+    throw shape_error(fmt::format("{}: there must be a name for each of the {} pages, but there are {}",
+                                  argument.names, out.links.rows, out.names.size()));
+  return out;
+}
+
+/// Throws `unsupported`, naming the file and the pages, where the values cannot be weights of links: one is
+/// negative or not finite, or the sum of a page is too large or too small.
+template <class V> void require_link_weights(const loaded_graph<V>& graph, const std::string& file) {
+  const std::string_view counted = graph.names.empty() ? " (pages count from 0)" : "";
+  for (index i = 0; i < graph.links.rows; ++i) {
+    double sum = 0;
+    for (offset k = graph.links.row_begin[i]; k < graph.links.row_begin[i + 1]; ++k) {
+      const V weight = graph.links.val[k];
+      if (!is_weight(weight))
+        throw unsupported(
+            fmt::format("{}: the link from page {} to page {}{} has the weight {}: weights must be finite "
+                        "and not negative",
+                        file, graph.name_of(i), graph.name_of(graph.links.col[k]), counted, weight));
+      sum += static_cast<double>(weight);
+    }
+    const V part = static_cast<V>(1 / sum);
+    if (sum != 0 && !(std::isfinite(part) && part > 0))
+      throw unsupported(fmt::format(
+          "{}: the weights of page {}{} add up to {}, which is too large or too small to divide by", file,
+          graph.name_of(i), counted, sum));
+  }
+}
+
+/// Throws `shape_error` where it does not fit, `unsupported` where a weight is negative or not finite, or all
+/// are 0.
+template <class V>
+std::vector<double> load_page_weights(const std::string& name, const loaded_graph<V>& graph) {
+  std::vector<double> out = read_page_weights(name, graph);
+  if (out.size() != static_cast<std::size_t>(graph.links.rows))
+    throw shape_error(fmt::format("{}: there must be a weight for each of the {} pages, but there are {}",
+                                  name, graph.links.rows, out.size()));
+  const auto bad = std::find_if_not(out.begin(), out.end(), is_weight<double>);
+  if (bad != out.end())
+    throw unsupported(fmt::format("{}: page {} has the weight {}: weights must be finite and not negative",
+                                  name, graph.name_of(static_cast<index>(bad - out.begin())), *bad));
+  if (!out.empty() && std::all_of(out.begin(), out.end(), [](double weight) { return weight == 0; }))
+    throw unsupported(fmt::format("{}: no page has a weight above 0", name));
+  return out;
+}
+
+struct ranked_page {
+  index page;
+  double rank;
+};
+
+/// The pages of highest rank, the highest first; pages of equal rank in their order.
+template <class V> std::vector<ranked_page> top_pages(const std::vector<V>& rank, std::int64_t count) {
+  std::vector<index> order(rank.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto shown = std::min(static_cast<std::size_t>(count), order.size());
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(), [&](index a, index b) {
+        const V of_a = rank[static_cast<std::size_t>(a)], of_b = rank[static_cast<std::size_t>(b)];
+        return of_a != of_b ? of_a > of_b : a < b;
+      });
+  std::vector<ranked_page> out;
+  for (std::size_t i = 0; i < shown; ++i)
+    out.push_back({order[i], static_cast<double>(rank[static_cast<std::size_t>(order[i])])});
+  return out;
+}
+
+/// .mtx: a vector; .npz: a sparse matrix of one column; .txt and .tsv: lines with the name of a page (or its
+/// number), a tab and its rank, the highest first. "-" is Matrix Market on standard output.
+template <class V>
+void write_ranks(const std::string& name, const loaded_graph<V>& graph, const std::vector<V>& rank) {
+  if (!has_extension(name, ".txt") && !has_extension(name, ".tsv")) return write_vector_file<V>(name, rank);
+  std::string lines;
+  for (const auto& [page, of_page] : top_pages(rank, static_cast<std::int64_t>(rank.size())))
+    fmt::format_to(std::back_inserter(lines), "{}\t{}\n", graph.name_of(page), static_cast<V>(of_page));
+  output_file file(name);
+  file.write(lines.data(), lines.size());
+  file.commit();
+}
 
 /// Rounding in float does not let the changes get smaller.
 constexpr double float_tolerance = 1e-6;
@@ -42,7 +210,7 @@ json json_of(const pagerank_command& options, const loaded_graph<V>& graph, cons
   std::vector<json> top;
   for (const auto& [page, rank] : top_pages(found.rank, options.top)) {
     json row = {{"page", page}, {"rank", rank}};
-    if (!graph.names.empty()) row.set("name", graph.name_of(page));
+    if (!graph.names.empty()) row["name"] = graph.name_of(page);
     top.push_back(std::move(row));
   }
   return {{"graph", options.graph.name},
@@ -133,7 +301,7 @@ template <class V> void run_in(pagerank_command& options) {
   erase_progress();
   if (!options.out.empty()) write_ranks(options.out, graph, found.rank);
   if (options.as_json)
-    print(json_of(options, graph, found).text());
+    print_json(json_of(options, graph, found));
   else if (options.out != "-")
     print_summary(options, graph, found);
   if (!found.is_converged && options.rank.tolerance > 0 && found.iterations == 0)
@@ -147,7 +315,7 @@ template <class V> void run_in(pagerank_command& options) {
 }
 
 void require_valid(const pagerank_command& options) {
-  if (!options.out.empty()) require_rank_name(options.out);
+  if (!options.out.empty()) require_extension(options.out, "a rank", {".mtx", ".npz", ".txt", ".tsv"});
   if (options.out == "-" && options.as_json)
     throw usage_error("pagerank: -o - and --json both write to standard output");
   if (options.graph.name == "-" && (options.personalize == "-" || options.graph.names == "-"))
@@ -171,7 +339,11 @@ void run(pagerank_command& options) {
 
 void set_up_pagerank(command& c) {
   auto options = std::make_shared<pagerank_command>();
-  options->graph.add_to(c);
+  c.argument("GRAPH", options->graph.name,
+             "A matrix (entry (a, b): a links to b), an edge list (lines of two names), or - (stdin)");
+  c.flag("--edges", options->graph.is_edges, "GRAPH is an edge list (needed only on standard input)");
+  c.file("--names", options->graph.names, "File with the names of the pages, one on each line");
+  c.precision(options->graph.precision);
   c.number("--damping", options->rank.damping, "D", {0, 1},
            "Fraction of a page's rank that follows its links (0.85)");
   c.number("--tolerance", options->tolerance, "T", {0, 2},

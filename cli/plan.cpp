@@ -76,7 +76,7 @@ json json_of(const plan_report& r, const matrix_argument& argument) {
 template <class V> void run_in(const plan_command& options) {
   const csr<V> a = load<V>(options.matrix.name, options.matrix.values);
   const plan<V> made = make_plan(csr_view<V>(a), options.plan);
-  if (options.as_json) return print(json_of(made.report(), options.matrix).text());
+  if (options.as_json) return print_json(json_of(made.report(), options.matrix));
   print(fmt::format("{}  {}{}\n{}", bold(options.matrix.name), options.matrix.precision,
                     options.matrix.values == "random" ? ", random values" : "", made.explain()));
 }

@@ -214,7 +214,7 @@ template <class V> void run_in(solve_command& options) {
   if (!options.plot.empty()) write_residual_plot(options, found);
   if (!options.out.empty() && has_answer) write_vector_file<V>(options.out, found.x);
   if (options.as_json)
-    print(json_of(options, a, found).text());
+    print_json(json_of(options, a, found));
   else if (options.out != "-" && has_answer)
     print_summary(options, a, found);
   if (!found.is_converged())

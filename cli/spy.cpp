@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "canvas.hpp"
+#include "chart.hpp"
 #include "commands.hpp"
 #include "matrices.hpp"
 #include "output.hpp"

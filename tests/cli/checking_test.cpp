@@ -101,7 +101,7 @@ TEST(BenchReport, SaysWhyAKernelWasNotTimed) {
   EXPECT_NE(text.find("not timed"), std::string::npos) << text;
   EXPECT_NE(text.find("FAILED: the card is gone"), std::string::npos) << text;
   EXPECT_NE(text.find("refused: not for this matrix"), std::string::npos) << text;
-  const auto json = nlohmann::json::parse(nz::cli::json_of(matrix, setting).text());
+  const auto json = nlohmann::json::parse(nz::cli::text_of(nz::cli::json_of(matrix, setting)));
   ASSERT_EQ(json.at("results").size(), 3U);
   for (const auto& result : json.at("results")) EXPECT_FALSE(result.contains("seconds"));
 }
@@ -129,7 +129,7 @@ TEST(BenchReport, SaysAfterHowManyMultipliesAConversionHasPaid) {
 }
 
 nlohmann::json json_of(const nz::cli::bench_summary& summary) {
-  return nlohmann::json::parse(summary.json_value().text());
+  return nlohmann::json::parse(nz::cli::text_of(summary.json_value()));
 }
 
 /// On one matrix: a kernel, the plan and a peer.

@@ -13,7 +13,7 @@
 #include "bench_peers.hpp"
 #include "commands.hpp"
 #include "matrices.hpp"
-#include "terminal.hpp"
+#include "output.hpp"
 
 namespace nz::cli {
 namespace {
@@ -219,26 +219,25 @@ void run(const bench_options& options) {
 }  // namespace
 
 void set_up_bench(command& c) {
-  auto options = std::make_shared<bench_options>();
-  c.arguments("MATRIX", options->matrices, 0, "Files or generators (a suite for the device)");
-  c.flag("--suite", options->is_suite_wanted, "Measure the suite for the device, then the given matrices");
-  c.device(options->device, "Device to run on (a GPU if there is one, else the CPU)");
+  auto& options = c.runs(run);
+  c.arguments("MATRIX", options.matrices, 0, "Files or generators (a suite for the device)");
+  c.flag("--suite", options.is_suite_wanted, "Measure the suite for the device, then the given matrices");
+  c.device(options.device, "Device to run on (a GPU if there is one, else the CPU)");
   std::vector<std::string> names = kernel_names();
   names.emplace_back(plan_name);
-  c.list("--kernels", options->kernels, names,
+  c.list("--kernels", options.kernels, names,
          "Only these, or plan; nz list shows them (all kernels of the device, and plan)");
-  c.precision(options->precision, true);
-  c.values(options->values);
-  c.budget(options->budget);
-  c.number("--seconds", options->seconds, "S", {1e-6, 3600},
+  c.precision(options.precision, true);
+  c.values(options.values);
+  c.budget(options.budget);
+  c.number("--seconds", options.seconds, "S", {1e-6, 3600},
            "Time for each kernel (0.5); below 0.01 the ceiling is inaccurate");
-  c.flag("--replay", options->is_replayed,
+  c.flag("--replay", options.is_replayed,
          "On a GPU: replay short calls from a CUDA graph, which leaves out launch times of the host");
-  c.flag("--peers", options->with_peers, "On the CPU: measure other libraries in the same run");
-  c.number("--peer-seconds", options->peer_seconds, "S", {1e-3, 1e6},
+  c.flag("--peers", options.with_peers, "On the CPU: measure other libraries in the same run");
+  c.number("--peer-seconds", options.peer_seconds, "S", {1e-3, 1e6},
            "Time limit for an answer of a peer (120)");
-  c.file("--json", options->json_file,
-         "Write all figures to this JSON file; - prints them instead of tables");
+  c.file("--json", options.json_file, "Write all figures to this JSON file; - prints them instead of tables");
   c.footer(
       R"(The products of each kernel are checked first, as nz check does. A wrong kernel is not timed, and the exit status
 is then 1. The columns, with x and y on the device:
@@ -273,7 +272,6 @@ Examples:
   nz bench --device cuda --suite --precision both
   nz bench web.mtx --peers --precision both
   nz bench web.mtx --json - | jq '.matrices[].results[] | {kernel, gflops}')");
-  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

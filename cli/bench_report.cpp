@@ -7,7 +7,7 @@
 #include <nonzero/core/version.hpp>
 
 #include "bench.hpp"
-#include "terminal.hpp"
+#include "output.hpp"
 
 namespace nz::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench.hpp"
-#include "terminal.hpp"
+#include "output.hpp"
 
 namespace nz::cli {
 namespace {
@@ -155,8 +155,9 @@ json bench_summary::json_value() const {
            {{"least", all->ceiling.least}, {"median", all->ceiling.median}, {"most", all->ceiling.most}}},
           {"times_csr_bytes", {{"median", all->memory.median}, {"most", all->memory.most}}},
           {"pays_after", {{"median", or_null(all->paid.median)}, {"worst", or_null(all->paid.most)}}}};
-    out[precision] = {
-        {"best", json_for(best_, precision)}, {"plan", json_for(plan_, precision)}, {"plan_figures", figures}};
+    out[precision] = {{"best", json_for(best_, precision)},
+                      {"plan", json_for(plan_, precision)},
+                      {"plan_figures", figures}};
   }
   return out;
 }

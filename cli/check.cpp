@@ -9,7 +9,6 @@
 #include "commands.hpp"
 #include "matrices.hpp"
 #include "output.hpp"
-#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
@@ -182,15 +181,15 @@ void run(const check_options& options) {
 }  // namespace
 
 void set_up_check(command& c) {
-  auto options = std::make_shared<check_options>();
-  c.arguments("MATRIX", options->matrices, 0, "Files or generators (four generated matrices)");
-  c.precision(options->precision, true);
-  c.values(options->values);
-  c.device(options->device, "Check only the kernels of this device (all devices)");
-  c.simd(options->simd);
-  c.budget(options->budget);
-  c.flag("-v,--verbose", options->is_verbose, "Print a row for each kernel, not a line for each matrix");
-  c.json(options->as_json);
+  auto& options = c.runs(run);
+  c.arguments("MATRIX", options.matrices, 0, "Files or generators (four generated matrices)");
+  c.precision(options.precision, true);
+  c.values(options.values);
+  c.device(options.device, "Check only the kernels of this device (all devices)");
+  c.simd(options.simd);
+  c.budget(options.budget);
+  c.flag("-v,--verbose", options.is_verbose, "Print a row for each kernel, not a line for each matrix");
+  c.json(options.as_json);
   c.footer(
       R"(Each kernel computes alpha A x + beta y for random x and y and three pairs of factors, one of them with
 beta = 0 and NaN in y. The error is relative to the bound that rounding allows for a row,
@@ -204,7 +203,6 @@ Examples:
   nz check rmat:14 --device emulator
   nz check rmat:14 --device cpu --simd NEON
   nz check rmat:14 --json | jq '.[].results[] | select(.verdict != "ok")')");
-  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

@@ -11,7 +11,7 @@
 
 #include <nonzero/core/values.hpp>
 
-#include "terminal.hpp"
+#include "output.hpp"
 
 namespace nz::cli {
 namespace {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <memory>
 #include <string>
 
 #include <fmt/format.h>
@@ -133,11 +132,15 @@ std::string fish_script(const std::vector<command_options>& all) {
   return out;
 }
 
+void run(const std::string& shell) {
+  const auto all = all_options();
+  print(shell == "bash" ? bash_script(all) : shell == "zsh" ? zsh_script(all) : fish_script(all));
+}
+
 }  // namespace
 
 void set_up_completion(command& c) {
-  auto shell = std::make_shared<std::string>();
-  c.choice("SHELL", *shell, {"bash", "zsh", "fish"}, "bash, zsh or fish");
+  c.choice("SHELL", c.runs(run), {"bash", "zsh", "fish"}, "bash, zsh or fish");
   c.footer(
       R"(The script completes commands, options, files, and the names of devices, kernels and instruction sets.
 
@@ -146,10 +149,6 @@ Examples:
   nz completion bash > ~/.local/share/bash-completion/completions/nz  every bash from now on
   nz completion zsh > ~/.zfunc/_nz                                    zsh, where ~/.zfunc is in fpath
   nz completion fish > ~/.config/fish/completions/nz.fish             fish)");
-  c.run([shell] {
-    const auto all = all_options();
-    print(*shell == "bash" ? bash_script(all) : *shell == "zsh" ? zsh_script(all) : fish_script(all));
-  });
 }
 
 }  // namespace nz::cli

@@ -1,8 +1,16 @@
-#include <memory>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nonzero/io/generate.hpp>
 
 #include "commands.hpp"
 #include "matrices.hpp"
 
+// The commands that write a matrix: nz convert and nz generate.
 namespace nz::cli {
 namespace {
 
@@ -17,13 +25,63 @@ void run(const convert_options& options) {
                  [&](auto zero) { options.output.write(load<decltype(zero)>(options.matrix.name).matrix); });
 }
 
+struct generate_options {
+  std::vector<std::string> words;  // KIND, its sizes, and OUT
+  std::string precision = "double";
+  std::string seed = "1";
+  matrix_output output;
+};
+
+std::uint64_t parse_seed(const std::string& text) {
+  if (text.empty() || text.size() > 19 || text.find_first_not_of("0123456789") != std::string::npos)
+    throw usage_error(fmt::format("generate: --seed: '{}' is not a whole number of up to 19 digits", text));
+  return std::stoull(text);
+}
+
+void run(generate_options& options) {
+  options.output.name = options.words.back();
+  options.words.pop_back();
+  if (options.output.name != "-" && std::filesystem::path(options.output.name).extension().empty())
+    throw usage_error(fmt::format(
+        "generate: the file to write is missing: after '{}', give a name that ends in .mtx or .npz, or -",
+        options.output.name));
+  options.output.require_writable();
+  const std::uint64_t seed = parse_seed(options.seed);
+  with_precision(options.precision, [&](auto zero) {
+    csr<decltype(zero)> a;
+    try {
+      a = generate::from_spec<decltype(zero)>(fmt::format("{}", fmt::join(options.words, ":")), seed);
+    } catch (const error& e) {
+      std::vector<std::string> kinds;
+      for (const generate::kind& kind : generate::kinds()) kinds.emplace_back(kind.name);
+      throw usage_error(e.what() +
+                        (generate::is_spec(options.words[0]) ? "" : suggestion(options.words[0], kinds)));
+    }
+    options.output.write(a);
+  });
+}
+
+std::string help_text() {
+  std::string out = "Kinds:\n";
+  for (const generate::kind& kind : generate::kinds())
+    out += fmt::format("  {:<12} {:<28} {}\n", kind.name, kind.parameters, kind.summary);
+  return out + R"(
+The same seed gives the same matrix on every machine. Other commands take generators as KIND:SIZE:…
+
+Examples:
+  nz generate poisson2d 300 200 grid.mtx
+  nz generate rmat 16 8 graph.npz --seed 7
+  nz generate tridiagonal 1000 - | head
+  nz info rmat:16:8)";
+}
+
 }  // namespace
 
 void set_up_convert(command& c) {
-  auto options = std::make_shared<convert_options>();
-  options->matrix.add_to(c);
-  c.argument("OUT", options->output.name, "File to write, .mtx or .npz, or - for text on standard output");
-  options->output.add_to(c);
+  auto& options = c.runs<const convert_options>(run);
+  options.matrix.add_to(c);
+  c.argument("OUT", options.output.name, "File to write, .mtx or .npz, or - for text on standard output");
+  options.output.add_to(c);
   c.footer(
       R"(Duplicate entries are summed, and symmetric matrices are written in full. The file is written atomically:
 an old file is replaced only when the new one is complete.
@@ -33,7 +91,17 @@ Examples:
   nz convert web.npz web.mtx --precision float
   nz convert web.mtx.gz - | head
   nz convert web.mtx small.npz --compress)");
-  c.run([options] { run(*options); });
+}
+
+void set_up_generate(command& c) {
+  auto& options = c.runs<generate_options>(run);
+  c.arguments("KIND", options.words, 2,
+              "One of the kinds below, its sizes, and the file to write (.mtx, .npz, - for text)");
+  c.text("--seed", options.seed, "N", "Seed of random values and positions (1)");
+  c.precision(options.precision);
+  options.output.add_to(c);
+  c.usage("Usage: nz generate [OPTIONS] KIND [SIZE...] OUT");
+  c.footer(help_text());
 }
 
 }  // namespace nz::cli

@@ -2,27 +2,40 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nonzero/algorithms/heat.hpp>
 #include <nonzero/core/errors.hpp>
 #include <nonzero/formats/footprint.hpp>
 #include <nonzero/plan/kernels.hpp>
 
+#include "chart.hpp"
 #include "commands.hpp"
 #include "heat_report.hpp"
 #include "matrices.hpp"
 #include "output.hpp"
-#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
 
+struct heat_command {
+  int dim = 1;
+  std::optional<index> cells;  // a side; none: depends on the dimension, or on the file
+  std::string boundary = "fixed", initial = "hot-centre", method = "fused", device = "cpu";
+  std::string precision = "double", plot, out;  // files; empty: none
+  std::optional<double> epsilon, time_step;     // none: the default
+  std::optional<std::int64_t> steps;
+  std::int64_t every = 0;  // 0: chosen for the picture
+  heat_options solve;
+  bool as_json = false;
+};
+
+constexpr int plot_pixels = 800;
 constexpr std::int64_t most_cells_watched = 20'000;  // of a line, without --plot
 
 std::optional<heat_start> start_named(const std::string& name) {
@@ -108,6 +121,121 @@ heat_result<V> solve(heat_command& options, const problem<V>& given, heat_histor
   return solve_heat<V>(given.grid, given.initial, options.solve, is_watched ? look : nullptr);
 }
 
+template <class V> double mean_of(const std::vector<V>& q) {
+  double sum = 0;
+  for (const V value : q) sum += static_cast<double>(value);
+  return sum / static_cast<double>(q.size());
+}
+
+/// With enough digits to show whether it is below epsilon.
+std::string norm_text(double norm, double epsilon) {
+  for (int digits = 3; digits < 17; ++digits) {
+    std::string text = fmt::format("{:.{}g}", norm, digits);
+    if (epsilon == 0 || (std::stod(text) < epsilon) == (norm < epsilon)) return text;
+  }
+  return fmt::format("{:.17g}", norm);
+}
+
+/// "0.12 µs".
+std::string duration_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.3g} µs", 1e6 * seconds);
+  return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.3g} s", seconds);
+}
+
+/// The picture where there was no step: a line, not a field over time.
+void write_profile(const heat_command& command, const cell_grid& grid, const small_field& row) {
+  const double low = row.lowest(), high = row.highest(), rim = 0.05 * (high > low ? high - low : 1.0);
+  std::vector<double> x(row.value.size());
+  for (std::size_t c = 0; c < x.size(); ++c)
+    x[c] = (static_cast<double>(c) + 0.5) / static_cast<double>(x.size());
+  write_chart(command.plot, line_chart{.title = fmt::format("Heat on a line: {}, {}, t = 0",
+                                                            counted(grid.side, "cell"), command.boundary),
+                                       .x = {.label = "x"},
+                                       .y = {.label = "temperature", .low = low - rim, .high = high + rim},
+                                       .lines = {{.name = "", .x = std::move(x), .y = row.value}}});
+}
+
+template <class V>
+json json_of(const heat_command& command, const cell_grid& grid, const heat_result<V>& found) {
+  const auto [low, high] = std::minmax_element(found.q.begin(), found.q.end());
+  return {{"dim", grid.dim},
+          {"cells", grid.side},
+          {"total_cells", grid.cells()},
+          {"boundary", command.boundary},
+          {"initial", command.initial},
+          {"precision", command.precision},
+          {"conductivity", command.solve.conductivity},
+          {"spacing", found.spacing},
+          {"time_step", found.time_step},
+          {"epsilon", command.solve.epsilon},
+          {"steps", found.steps},
+          {"time", found.time_step * static_cast<double>(found.steps)},
+          {"norm", found.norm},
+          {"converged", found.is_converged},
+          {"method", command.method},
+          {"device", command.device},
+          {"kernel", found.kernel},
+          {"steps_per_pass", found.steps_per_pass},
+          {"seconds_per_step", found.step_seconds},
+          {"lowest", *low},
+          {"highest", *high},
+          {"mean", mean_of(found.q)}};
+}
+
+/// Prints the figures and a small picture: a line over time where there is a history, else the final state.
+template <class V>
+void print_summary(const heat_command& command, const cell_grid& grid, const heat_result<V>& found,
+                   const heat_history& history) {
+  const std::string side = grouped(grid.side);
+  const char* const powers[] = {"", "²", "³"};
+  print(fmt::format("{}  {}{} cells, {}, {}; {}\n", bold("heat"), side, powers[grid.dim - 1],
+                    command.boundary, command.initial, command.precision));
+  // Before the first step there is no norm.
+  print(fmt::format("  {} of {:.4g} to t = {:.4g}{}\n", counted(found.steps, "step"), found.time_step,
+                    found.time_step * static_cast<double>(found.steps),
+                    found.steps == 0 ? "" : "; ||A q|| = " + norm_text(found.norm, command.solve.epsilon)));
+  const auto [low, high] = std::minmax_element(found.q.begin(), found.q.end());
+  print(fmt::format("  q from {:.4g} to {:.4g}, mean {:.4g}\n", *low, *high, mean_of(found.q)));
+  print(fmt::format("  {} on {}, {} per pass, {} per step\n", found.kernel, command.device,
+                    counted(found.steps_per_pass, "step"), duration_text(found.step_seconds)));
+  const int columns = std::clamp(terminal_size(STDOUT_FILENO).columns - 2, 8, 64);
+  const int lines = (grid.dim == 1 ? 12 : columns / 2) * (has_colour() ? 2 : 1);
+  const bool has_history = grid.dim == 1 && history.last_step() > 0;
+  print(draw_heat(
+      has_history ? shrink(history.field(), columns, lines) : shrink<V>(found.q, grid, columns, lines),
+      has_colour()));
+  print(faint(has_history     ? "x to the right, time upwards from 0"
+              : grid.dim == 3 ? "the middle slice at the end: x to the right, y upwards"
+              : grid.dim == 2 ? "at the end: x to the right, y upwards"
+                              : "at the end: x to the right") +
+        "\n");
+}
+
+/// Writes the picture of --plot: a line over time, a square, or the middle slice of a cube.
+template <class V>
+void write_plot(const heat_command& command, const cell_grid& grid, const heat_result<V>& found,
+                const heat_history& history) {
+  const bool is_line = grid.dim == 1;
+  if (is_line && found.steps == 0) return write_profile(command, grid, history.field());
+  const small_field field = is_line ? history.field() : shrink<V>(found.q, grid, plot_pixels, plot_pixels);
+  const double end = found.time_step * static_cast<double>(found.steps);
+  const std::string where =
+      fmt::format("{}{}, {}", counted(grid.side, "cell"), is_line ? "" : " a side", command.boundary);
+  const field_chart chart{
+      .title = is_line ? fmt::format("Heat on a line: {}, {}", where, counted(found.steps, "step"))
+                       : fmt::format("Heat {}: {}, t = {:.4g}",
+                                     grid.dim == 2 ? "in a square" : "in the middle of a cube", where, end),
+      .x = {.label = "x"},
+      .y = {.label = is_line ? "t" : "y",
+            .high = is_line ? found.time_step * static_cast<double>(history.last_step()) : 1},
+      .colour = {.label = "temperature", .low = field.lowest(), .high = field.highest()},
+      .columns = field.columns,
+      .rows = field.rows,
+      .value = field.value,
+      .is_square = !is_line};
+  write_chart(command.plot, chart);
+}
+
 template <class V> void run_in(heat_command& options) {
   const problem<V> given = load_problem<V>(options);
   try {
@@ -161,32 +289,32 @@ void run(heat_command& options) {
 }  // namespace
 
 void set_up_heat(command& c) {
-  auto options = std::make_shared<heat_command>();
-  c.whole("--dim", options->dim, "N", {1, 3}, "Dimensions (1)");
-  c.whole("--cells", options->cells, "N", {1, std::numeric_limits<index>::max()},
+  auto& options = c.runs(run);
+  c.whole("--dim", options.dim, "N", {1, 3}, "Dimensions (1)");
+  c.whole("--cells", options.cells, "N", {1, std::numeric_limits<index>::max()},
           "Cells a side (200, 100 or 40 for dimension 1, 2 or 3; or what the file holds)");
-  c.number("--conductivity", options->solve.conductivity, "C", {-largest_number, largest_number}, "c (1)");
-  c.choice("--boundary", options->boundary, {"fixed", "insulated"}, "q = 0 outside, or no heat flow (fixed)");
-  c.text("--initial", options->initial, "hot-centre|step|sine|FILE",
+  c.number("--conductivity", options.solve.conductivity, "C", {-largest_number, largest_number}, "c (1)");
+  c.choice("--boundary", options.boundary, {"fixed", "insulated"}, "q = 0 outside, or no heat flow (fixed)");
+  c.text("--initial", options.initial, "hot-centre|step|sine|FILE",
          "Initial state, or a vector of temperatures, .mtx or .npz (hot-centre)");
-  c.number("--dt", options->time_step, "T", {-largest_number, largest_number},
+  c.number("--dt", options.time_step, "T", {-largest_number, largest_number},
            "Time step (the largest stable one)");
-  c.number("--epsilon", options->epsilon, "E", {0, no_limit},
+  c.number("--epsilon", options.epsilon, "E", {0, no_limit},
            "Stop when ||A q|| < E (1e-4; with --steps alone, 0)");
-  c.whole("--steps", options->steps, "N", {0, 1e15}, "Stop after N steps");
-  c.choice("--method", options->method, {"fused", "ell+blas", "cusparse"},
+  c.whole("--steps", options.steps, "N", {0, 1e15}, "Stop after N steps");
+  c.choice("--method", options.method, {"fused", "ell+blas", "cusparse"},
            "fused: several steps per pass; ell+blas: the lecture's method; cusparse: GPU only (fused)");
-  c.whole("--steps-per-pass", options->solve.steps_per_pass, "K", {1, 1e9},
+  c.whole("--steps-per-pass", options.solve.steps_per_pass, "K", {1, 1e9},
           "Most steps in a pass over memory (chosen for the device); the result has the same bits");
-  c.device(options->device, "Device to run on (cpu)");
-  c.kernel(options->solve.kernel,
+  c.device(options.device, "Device to run on (cpu)");
+  c.kernel(options.solve.kernel,
            "Store the matrix and use this kernel, one step per pass; nz list shows them");
-  c.precision(options->precision);
-  c.file("--plot", options->plot,
+  c.precision(options.precision);
+  c.file("--plot", options.plot,
          "Plot to this .png file: a line over time, a square, or the middle of a cube");
-  c.whole("--every", options->every, "K", {1, 1e15}, "On a line: steps between two rows of the picture");
-  c.file("-o,--out", options->out, "Write the temperatures to this .mtx or .npz file, - for standard output");
-  c.json(options->as_json);
+  c.whole("--every", options.every, "K", {1, 1e15}, "On a line: steps between two rows of the picture");
+  c.file("-o,--out", options.out, "Write the temperatures to this .mtx or .npz file, - for standard output");
+  c.json(options.as_json);
   c.footer(
       R"(q_t = c (q_xx + q_yy + q_zz) on (0, 1)^d by explicit Euler steps: y = A q, q += c dt / dx^2 y, until ||y|| is
 below epsilon. Outside, q is 0 (fixed) or equal to its value at the edge (insulated). The exit status is 1 where
@@ -200,7 +328,6 @@ Examples:
   nz heat --initial q.mtx --steps 100 -o later.mtx
   nz heat --method ell+blas --device emulator --cells 50 --steps 10
   nz heat --cells 100000000 --steps 1000 --device cuda --json | jq .seconds_per_step)");
-  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

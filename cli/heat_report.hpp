@@ -1,16 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <nonzero/algorithms/heat.hpp>
 
-#include "output.hpp"
-
-// The pictures and figures of nz heat.
+// The pictures of nz heat.
 namespace nz::cli {
 
 /// Numbers over a plane, few enough to draw.
@@ -52,31 +49,5 @@ class heat_history {
 /// Draws with characters, in a frame; each line ends with a newline. With colour two rows share a line;
 /// without, each row is a line of letters.
 std::string draw_heat(const small_field& field, bool with_colour);
-
-/// The command line of nz heat.
-struct heat_command {
-  int dim = 1;
-  std::optional<index> cells;  // a side; none: depends on the dimension, or on the file
-  std::string boundary = "fixed", initial = "hot-centre", method = "fused", device = "cpu";
-  std::string precision = "double", plot, out;  // files; empty: none
-  std::optional<double> epsilon, time_step;     // none: the default
-  std::optional<std::int64_t> steps;
-  std::int64_t every = 0;  // 0: chosen for the picture
-  heat_options solve;
-  bool as_json = false;
-};
-
-template <class V>
-json json_of(const heat_command& command, const cell_grid& grid, const heat_result<V>& found);
-
-/// Prints the figures and a small picture: a line over time where there is a history, else the final state.
-template <class V>
-void print_summary(const heat_command& command, const cell_grid& grid, const heat_result<V>& found,
-                   const heat_history& history);
-
-/// Writes the picture of --plot: a line over time, a square, or the middle slice of a cube.
-template <class V>
-void write_plot(const heat_command& command, const cell_grid& grid, const heat_result<V>& found,
-                const heat_history& history);
 
 }  // namespace nz::cli

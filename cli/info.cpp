@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,7 +10,6 @@
 #include "commands.hpp"
 #include "matrices.hpp"
 #include "output.hpp"
-#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
@@ -172,10 +170,10 @@ void run(const info_options& options) {
 }  // namespace
 
 void set_up_info(command& c) {
-  auto options = std::make_shared<info_options>();
-  options->matrix.add_to(c);
-  c.budget(options->budget);
-  c.json(options->as_json);
+  auto& options = c.runs(run);
+  options.matrix.add_to(c);
+  c.budget(options.budget);
+  c.json(options.as_json);
   c.footer(
       R"(Padding is what a format adds to make rows equally long. A format is refused where its padding exceeds
 the budget.
@@ -185,7 +183,6 @@ Examples:
   nz info poisson3d:40 --precision float
   nz info web.npz --json | jq .row_length.max
   curl -s https://example.org/web.mtx | nz info -)");
-  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

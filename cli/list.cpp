@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -14,7 +13,6 @@
 
 #include "commands.hpp"
 #include "output.hpp"
-#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
@@ -100,11 +98,12 @@ json json_of_all() {
   return out;
 }
 
+void run(const bool& as_json) { as_json ? print_json(json_of_all()) : print_tables(); }
+
 }  // namespace
 
 void set_up_list(command& c) {
-  auto as_json = std::make_shared<bool>(false);
-  c.json(*as_json);
+  c.json(c.runs(run));
   c.footer(
       R"(A repeatable kernel gives the same bits every time; the CPU kernels also for any number of threads. The option
 --simd of other commands selects another instruction set.
@@ -112,12 +111,6 @@ void set_up_list(command& c) {
 Examples:
   nz list
   nz list --json | jq -r '.kernels[].name')");
-  c.run([as_json] {
-    if (*as_json)
-      print_json(json_of_all());
-    else
-      print_tables();
-  });
 }
 
 }  // namespace nz::cli

@@ -17,7 +17,6 @@
 
 #include "commands.hpp"
 #include "output.hpp"
-#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {

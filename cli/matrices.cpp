@@ -14,7 +14,6 @@
 #include <nonzero/io/read.hpp>
 
 #include "output.hpp"
-#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {

@@ -1,7 +1,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,20 +81,20 @@ void print_summary(const multiply_options& options, const kernel_row& kernel, co
   const auto first = y.first(std::min(y.size(), entries_shown));
   if (options.as_json)
     return print_json({{"matrix", options.matrix.name},
-                      {"precision", options.matrix.precision},
-                      {"rows", a.rows},
-                      {"cols", a.cols},
-                      {"entries", a.nnz()},
-                      {"kernel", options.kernel},
-                      {"device", name_of(kernel.runs_on)},
-                      {"alpha", options.alpha},
-                      {"beta", options.beta},
-                      {"x", options.x.empty() ? "ones" : options.x},
-                      {"sum", s.sum},
-                      {"norm_1", s.norm_1},
-                      {"norm_2", s.norm_2},
-                      {"norm_max", s.norm_max},
-                      {"first", std::vector<V>(first.begin(), first.end())}});
+                       {"precision", options.matrix.precision},
+                       {"rows", a.rows},
+                       {"cols", a.cols},
+                       {"entries", a.nnz()},
+                       {"kernel", options.kernel},
+                       {"device", name_of(kernel.runs_on)},
+                       {"alpha", options.alpha},
+                       {"beta", options.beta},
+                       {"x", options.x.empty() ? "ones" : options.x},
+                       {"sum", s.sum},
+                       {"norm_1", s.norm_1},
+                       {"norm_2", s.norm_2},
+                       {"norm_max", s.norm_max},
+                       {"first", std::vector<V>(first.begin(), first.end())}});
   print(fmt::format("{}  {} of {}, {}; x {}; {}{}\n", formula(options), options.matrix.name,
                     shape_text(a.rows, a.cols), counted(a.nnz(), "entry"),
                     options.x.empty() ? "all ones" : options.x, options.kernel, place_text(kernel)));
@@ -138,20 +137,20 @@ void run(const multiply_options& options) {
 }  // namespace
 
 void set_up_multiply(command& c) {
-  auto options = std::make_shared<multiply_options>();
-  options->matrix.add_to(c);
-  c.file("--x", options->x, "Vector to multiply by, .mtx or .npz (all ones)");
-  c.file("-o,--out", options->out, "Write y to this .mtx file (- for standard output) instead of a summary");
-  c.number("--alpha", options->alpha, "NUMBER", {-largest_number, largest_number}, "Factor of A x (1)");
-  c.number("--beta", options->beta, "NUMBER", {-largest_number, largest_number},
+  auto& options = c.runs(run);
+  options.matrix.add_to(c);
+  c.file("--x", options.x, "Vector to multiply by, .mtx or .npz (all ones)");
+  c.file("-o,--out", options.out, "Write y to this .mtx file (- for standard output) instead of a summary");
+  c.number("--alpha", options.alpha, "NUMBER", {-largest_number, largest_number}, "Factor of A x (1)");
+  c.number("--beta", options.beta, "NUMBER", {-largest_number, largest_number},
            "Factor of the old y; needs --y (0)");
-  c.file("--y", options->y, "The old y, .mtx or .npz");
-  c.kernel(options->kernel, "Kernel to use; nz list shows them (csr_serial)");
-  c.device(options->device, "Device to run on (the one where the kernel runs best)");
-  c.simd(options->simd);
-  c.budget(options->budget);
-  c.flag("--json", options->as_json, "Print the summary as JSON");
-  c.flag("-v,--verbose", options->is_verbose, "Print the kernel and its times on standard error");
+  c.file("--y", options.y, "The old y, .mtx or .npz");
+  c.kernel(options.kernel, "Kernel to use; nz list shows them (csr_serial)");
+  c.device(options.device, "Device to run on (the one where the kernel runs best)");
+  c.simd(options.simd);
+  c.budget(options.budget);
+  c.flag("--json", options.as_json, "Print the summary as JSON");
+  c.flag("-v,--verbose", options.is_verbose, "Print the kernel and its times on standard error");
   c.footer(R"(Examples:
   nz multiply web.mtx                                       row sums: x is all ones
   nz multiply web.mtx --x x.mtx -o y.mtx                    y = A x, written as a vector
@@ -159,7 +158,6 @@ void set_up_multiply(command& c) {
   nz multiply poisson2d:300 --kernel ell_serial -v
   nz multiply poisson2d:300 --kernel csr_vector --device emulator
   nz multiply web.mtx --json | jq .norm_2)");
-  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

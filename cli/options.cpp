@@ -265,7 +265,7 @@ void command::json(bool& value) { flag("--json", value, "Print JSON"); }
 
 void command::footer(const std::string& text) { app_.footer(text); }
 void command::usage(const std::string& line) { app_.formatter(std::make_shared<usage_formatter>(line)); }
-void command::run(std::function<void()> action) { app_.callback(std::move(action)); }
+void command::set_action(std::function<void()> action) { app_.callback(std::move(action)); }
 
 std::string parse_and_run(int argc, char** argv, const std::string& version, const std::string& footer) {
   parser nz;

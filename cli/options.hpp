@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -105,11 +106,17 @@ class command {
   void footer(const std::string& text);
   /// The line "Usage: …", where CLI11's own is not right.
   void usage(const std::string& line);
-  void run(std::function<void()> action);
+  /// What the command does, and its options, which live as long as the command.
+  template <class Options> std::remove_const_t<Options>& runs(void (*run)(Options&)) {
+    const auto options = std::make_shared<std::remove_const_t<Options>>();
+    set_action([options, run] { run(*options); });
+    return *options;
+  }
 
   const std::vector<option_row>& options() const { return options_; }
 
  private:
+  void set_action(std::function<void()> action);
   using check = std::function<std::string(const std::string&)>;  // what is wrong with a value; empty: nothing
   using store = std::function<void(const std::vector<std::string>&)>;
   CLI::Option* add(const std::string& name, const std::string& label, const std::string& help, store keep,

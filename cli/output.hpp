@@ -1,10 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +17,7 @@ template <class T> struct nlohmann::adl_serializer<std::optional<T>> {
   }
 };
 
+// What commands print: JSON, text, tables, colours and progress bars.
 namespace nz::cli {
 
 /// A JSON value to print. Objects keep the order of their fields; NaN and infinities become null.
@@ -45,5 +48,85 @@ std::string counted(std::int64_t number, std::string_view what);
 std::string shape_text(std::int64_t rows, std::int64_t cols);
 /// The text without control characters, each replaced by `by`.
 std::string printable(std::string_view text, char by = ' ');
+
+bool is_terminal(int descriptor);
+
+struct extent {
+  int columns = 80, lines = 40;
+};
+/// The size of the terminal; without one, $COLUMNS or 80, and 40 lines.
+extent terminal_size(int descriptor);
+
+/// Whether standard output is a terminal with colours, and NO_COLOR is not set.
+bool has_colour();
+
+/// The text in that style where there is colour, else unchanged.
+std::string bold(std::string_view text);
+std::string faint(std::string_view text);
+std::string red(std::string_view text);
+std::string green(std::string_view text);
+std::string yellow(std::string_view text);
+
+/// A horizontal line between two corners, with a newline.
+std::string frame_line(int width, std::string_view left, std::string_view right);
+
+/// A horizontal bar that fills a fraction `part` of `width` characters, to an eighth of a character. `empty`
+/// fills the rest.
+std::string bar_of(double part, int width, std::string_view empty = "");
+
+/// The columns that a UTF-8 text takes on a terminal: one for each character, none for colours.
+int display_width(std::string_view text);
+
+/// Aligned columns under a line of titles.
+class table {
+ public:
+  enum class side { left, right };
+  struct column {
+    std::string title;
+    side align = side::left;
+  };
+
+  explicit table(std::vector<column> columns) : columns_(std::move(columns)) {}
+  /// A row may have fewer cells than columns: the last one then spans the rest.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// Every line is indented by two.
+  std::string text() const;
+  /// The width of the text without cells that span columns.
+  int width() const;
+
+ private:
+  bool spans(const std::vector<std::string>& row, std::size_t c) const {
+    return c + 1 == row.size() && row.size() < columns_.size();
+  }
+  std::vector<int> widths() const;
+
+  std::vector<column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// A bar on standard error, if that is a terminal, for work that takes longer than a second; erased at the
+/// end.
+class progress_bar {
+ public:
+  explicit progress_bar(std::string label);
+  ~progress_bar();
+  progress_bar(const progress_bar&) = delete;
+  progress_bar& operator=(const progress_bar&) = delete;
+
+  /// `part` is the fraction of the work that is done.
+  void show(double part);
+
+ private:
+  using clock = std::chrono::steady_clock;
+  std::string label_;
+  bool is_wanted_;
+  clock::time_point next_;
+};
+
+/// Shortens a verb and a name, keeping the end of the name: "reading …/web.mtx".
+std::string shorten_label(std::string_view label, std::size_t room);
+
+/// Erases the bar. Safe in a signal handler.
+void erase_progress() noexcept;
 
 }  // namespace nz::cli

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <iterator>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -22,7 +21,6 @@
 #include "commands.hpp"
 #include "matrices.hpp"
 #include "output.hpp"
-#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
@@ -338,31 +336,31 @@ void run(pagerank_command& options) {
 }  // namespace
 
 void set_up_pagerank(command& c) {
-  auto options = std::make_shared<pagerank_command>();
-  c.argument("GRAPH", options->graph.name,
+  auto& options = c.runs(run);
+  c.argument("GRAPH", options.graph.name,
              "A matrix (entry (a, b): a links to b), an edge list (lines of two names), or - (stdin)");
-  c.flag("--edges", options->graph.is_edges, "GRAPH is an edge list (needed only on standard input)");
-  c.file("--names", options->graph.names, "File with the names of the pages, one on each line");
-  c.precision(options->graph.precision);
-  c.number("--damping", options->rank.damping, "D", {0, 1},
+  c.flag("--edges", options.graph.is_edges, "GRAPH is an edge list (needed only on standard input)");
+  c.file("--names", options.graph.names, "File with the names of the pages, one on each line");
+  c.precision(options.graph.precision);
+  c.number("--damping", options.rank.damping, "D", {0, 1},
            "Fraction of a page's rank that follows its links (0.85)");
-  c.number("--tolerance", options->tolerance, "T", {0, 2},
+  c.number("--tolerance", options.tolerance, "T", {0, 2},
            "Stop when the sum of the changes is at most T (1e-9; 1e-6 in float); 0: never");
-  c.whole("--max-iterations", options->rank.max_iterations, "N", {0, 1e15}, "Stop after N iterations (1000)");
-  c.choice("--sinks", options->sinks, {"redistribute", "ignore", "refuse"},
+  c.whole("--max-iterations", options.rank.max_iterations, "N", {0, 1e15}, "Stop after N iterations (1000)");
+  c.choice("--sinks", options.sinks, {"redistribute", "ignore", "refuse"},
            "Rank of pages without links: goes where jumps go, is lost, or is an error (redistribute)");
-  c.flag("--weighted", options->rank.is_weighted, "Weight the links by their values");
-  c.file("--personalize", options->personalize,
+  c.flag("--weighted", options.rank.is_weighted, "Weight the links by their values");
+  c.file("--personalize", options.personalize,
          "Where jumps go: .mtx, .npz, or lines with a page and a weight (all pages)");
-  c.whole("--top", options->top, "N", {0, 1e9}, "Show N pages (10)");
-  c.file("-o,--out", options->out,
+  c.whole("--top", options.top, "N", {0, 1e9}, "Show N pages (10)");
+  c.file("-o,--out", options.out,
          "Write all ranks: .mtx, .npz, or .txt and .tsv (name, tab, rank); - for standard output");
-  c.device(options->device, "Device to run on (cpu)");
-  c.kernel(options->rank.plan.kernel);
-  c.choice("--method", options->method, {"fused", "cusparse"},
+  c.device(options.device, "Device to run on (cpu)");
+  c.kernel(options.rank.plan.kernel);
+  c.choice("--method", options.method, {"fused", "cusparse"},
            "fused: one pass per iteration; cusparse: with cuSPARSE, for comparison (fused)");
-  c.remember(options->rank.plan.remembered);
-  c.json(options->as_json);
+  c.remember(options.rank.plan.remembered);
+  c.json(options.as_json);
   c.footer(
       R"(rank' = damping * B rank + (1 - damping) / n, where B divides the rank of each page among the pages it links to.
 A line 'a b' of an edge list, and an entry (a, b) of a matrix, is a link from a to b. A repeated link counts once.
@@ -377,7 +375,6 @@ Examples:
   nz pagerank web.mtx --personalize home.txt          jumps go to the pages in home.txt
   nz pagerank web.mtx --sinks refuse                  status 1 where a page has no links
   nz pagerank web.mtx --device cuda --json | jq .seconds_per_iteration)");
-  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

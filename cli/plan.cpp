@@ -1,4 +1,3 @@
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,7 +9,6 @@
 #include "commands.hpp"
 #include "matrices.hpp"
 #include "output.hpp"
-#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
@@ -93,18 +91,18 @@ void run(plan_command& options) {
 }  // namespace
 
 void set_up_plan(command& c) {
-  auto options = std::make_shared<plan_command>();
-  options->matrix.add_to(c);
-  c.values(options->matrix.values);
-  c.device(options->device, "Device that multiplies (cpu)");
-  c.whole("--expected", options->plan.expected_multiplies, "N", {1, 1e15},
+  auto& options = c.runs(run);
+  options.matrix.add_to(c);
+  c.values(options.matrix.values);
+  c.device(options.device, "Device that multiplies (cpu)");
+  c.whole("--expected", options.plan.expected_multiplies, "N", {1, 1e15},
           "Expected multiplies: a conversion must pay for itself within them (200)");
-  c.number("--memory-budget", options->budget_mib, "MIB", {0, 1e12},
+  c.number("--memory-budget", options.budget_mib, "MIB", {0, 1e12},
            "MiB that the matrix may take (1.15 times the size of CSR, on a GPU 1.1 times)");
-  c.kernel(options->plan.kernel);
-  c.flag("--no-reorder", options->no_reorder, "On the CPU: do not reorder rows and columns");
-  c.remember(options->plan.remembered);
-  c.json(options->as_json);
+  c.kernel(options.plan.kernel);
+  c.flag("--no-reorder", options.no_reorder, "On the CPU: do not reorder rows and columns");
+  c.remember(options.plan.remembered);
+  c.json(options.as_json);
   c.footer(
       R"(On the CPU, the candidate kernels (nz list --json shows them) convert a sample of the rows. Those that could win
 convert the whole matrix, and are timed in turns with csr_balanced, which needs no conversion. On a GPU, a few
@@ -119,7 +117,6 @@ Examples:
   nz plan web.mtx --memory-budget 100          at most 100 MiB
   nz plan web.mtx --remember choices.json      the second time, nothing is measured
   nz plan web.mtx --json | jq '.candidates[] | {kernel, seconds}')");
-  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -18,7 +17,6 @@
 #include "commands.hpp"
 #include "matrices.hpp"
 #include "output.hpp"
-#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
@@ -244,23 +242,23 @@ void run(solve_command& options) {
 }  // namespace
 
 void set_up_solve(command& c) {
-  auto options = std::make_shared<solve_command>();
-  options->matrix.add_to(c);
-  c.file("--b", options->b, "Right-hand side, .mtx or .npz (all ones)");
-  c.number("--tolerance", options->tolerance, "T", {0, 1},
+  auto& options = c.runs(run);
+  options.matrix.add_to(c);
+  c.file("--b", options.b, "Right-hand side, .mtx or .npz (all ones)");
+  c.number("--tolerance", options.tolerance, "T", {0, 1},
            "Stop when |b - A x| <= T |b| (1e-8; 1e-5 in float)");
-  c.whole("--max-iterations", options->solve.max_iterations, "N", {1, 1e15},
+  c.whole("--max-iterations", options.solve.max_iterations, "N", {1, 1e15},
           "Stop after N iterations (ten times the number of rows)");
-  c.choice("--preconditioner", options->preconditioner, {"none", "jacobi"},
+  c.choice("--preconditioner", options.preconditioner, {"none", "jacobi"},
            "none, or jacobi: the diagonal of the matrix (none)");
-  c.choice("--method", options->method, {"cg", "blas"},
+  c.choice("--method", options.method, {"cg", "blas"},
            "cg: three passes per iteration; blas: one call per operation, for comparison (cg)");
-  c.device(options->device, "Device to run on (cpu)");
-  c.kernel(options->solve.plan.kernel);
-  c.remember(options->solve.plan.remembered);
-  c.file("-o,--out", options->out, "Write x to this .mtx or .npz file, - for standard output");
-  c.file("--plot", options->plot, "Plot the residual over the iterations to this .png file");
-  c.json(options->as_json);
+  c.device(options.device, "Device to run on (cpu)");
+  c.kernel(options.solve.plan.kernel);
+  c.remember(options.solve.plan.remembered);
+  c.file("-o,--out", options.out, "Write x to this .mtx or .npz file, - for standard output");
+  c.file("--plot", options.plot, "Plot the residual over the iterations to this .png file");
+  c.json(options.as_json);
   c.footer(
       R"(The residual that is reported is computed from x at the end. The exit status is 1 where it exceeds the tolerance,
 and where the matrix is not symmetric (the message names a pair of entries) or not positive definite.
@@ -271,7 +269,6 @@ Examples:
   nz solve a.mtx --b b.mtx -o x.mtx --tolerance 1e-10
   nz solve poisson3d:50 --plot residual.png
   nz solve poisson3d:256 --device cuda --json | jq .seconds_per_iteration)");
-  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "commands.hpp"
 #include "matrices.hpp"
 #include "output.hpp"
-#include "terminal.hpp"
 
 namespace nz::cli {
 namespace {
@@ -234,10 +232,10 @@ void run(const spy_options& options) {
 }  // namespace
 
 void set_up_spy(command& c) {
-  auto options = std::make_shared<spy_options>();
-  options->matrix.add_to(c);
-  c.file("-o,--out", options->out, "Write a picture to this .png file, - for standard output");
-  c.whole("--size", options->size, "N", {1, 4096},
+  auto& options = c.runs(run);
+  options.matrix.add_to(c);
+  c.file("-o,--out", options.out, "Write a picture to this .png file, - for standard output");
+  c.whole("--size", options.size, "N", {1, 4096},
           "Longer side: pixels (1024), or characters in the terminal");
   c.footer(
       R"(A darker dot (in a terminal: a warmer one) stands for more entries, on a logarithmic scale.
@@ -247,7 +245,6 @@ Examples:
   nz spy poisson2d:8
   nz spy web.mtx.gz -o web.png
   nz spy rmat:14 -o graph.png --size 2000)");
-  c.run([options] { run(*options); });
 }
 
 }  // namespace nz::cli

@@ -1,4 +1,4 @@
-#include <cli/terminal.hpp>
+#include <cli/output.hpp>
 #include <gtest/gtest.h>
 
 namespace {

@@ -10,10 +10,10 @@
 
 #include <nonzero/io/output_file.hpp>
 
-#include "bench_peers.hpp"
 #include "commands.hpp"
 #include "matrices.hpp"
 #include "output.hpp"
+#include "peer_process.hpp"
 
 namespace nz::cli {
 namespace {
@@ -30,13 +30,6 @@ struct bench_options {
   bool is_suite_wanted = false;
   bool with_peers = false;
   double peer_seconds = 120;
-};
-
-/// The rows of the tables.
-struct chosen_rows {
-  std::vector<const kernel_row*> kernels;
-  bool with_plan = false;
-  std::optional<peer_options> peers = {};  // none: without --peers
 };
 
 std::shared_ptr<device> chosen_device(const std::string& name, bool with_peers) {
@@ -79,9 +72,8 @@ chosen_rows choose_rows(const bench_options& options, device_kind kind) {
   std::erase_if(out.kernels, [&](const kernel_row* kernel) { return kernel->runs_on != kind; });
   std::stable_partition(out.kernels.begin(), out.kernels.end(),
                         [](const kernel_row* kernel) { return !kernel->is_peer; });
-  if (options.with_peers)
-    out.peers =
-        peer_options{find_peers_folder(), chosen_of(known_peers(), wanted_peers), options.peer_seconds};
+  if (options.with_peers) out.peers = chosen_of(known_peers(), wanted_peers);
+  out.peer_seconds = options.peer_seconds;
   return out;
 }
 
@@ -91,7 +83,7 @@ template <class V>
 std::string memory_note(const std::string& name, const csr<V>& a, const chosen_rows& rows,
                         const bench_setting& setting) {
   // Roughly: a peer holds the arrays and its own format; the exact product is two long doubles a row.
-  const std::size_t copies = rows.kernels.size() + 2 * rows.peers->chosen.size() + 2;
+  const std::size_t copies = rows.kernels.size() + 2 * rows.peers.size() + 2;
   const std::uint64_t takes = copies * compulsory_bytes(a), memory = setting.on->memory_bytes();
   if (takes > memory)
     throw failed_run(
@@ -109,18 +101,8 @@ bench_matrix bench_one(const std::string& name, const chosen_rows& rows, const b
   bench_matrix out{name, precision_name<V>(), a.rows, a.cols, a.nnz(), compulsory_bytes(a)};
   out.csr_bytes = out.compulsory_bytes - (static_cast<std::uint64_t>(a.rows) + a.cols) * sizeof(V);
   progress_bar bar("timing " + name);
-  const trials_of_matrix<V> against = make_trials(a, 2);
-  entries<V> all;
-  if (rows.with_plan) all.push_back(make_entry<V>(nullptr, a, against, setting));
-  for (const kernel_row* kernel : rows.kernels) all.push_back(make_entry<V>(kernel, a, against, setting));
-  std::optional<peer_matrix<V>> given;
-  if (rows.peers) {
-    out.note = memory_note(name, a, rows, setting);
-    given.emplace(a, against.x);
-    for (const peer_row* peer : rows.peers->chosen)  // the first trial's product is A x
-      all.push_back(std::make_unique<peer_entry<V>>(*peer, *rows.peers, *given, against.trials[0].exact));
-  }
-  out.results = run_bench<V>(all, setting, [&](double part) { bar.show(part); });
+  if (!rows.peers.empty()) out.note = memory_note(name, a, rows, setting);
+  out.results = run_bench(a, rows, setting, [&](double part) { bar.show(part); });
   return out;
 }
 

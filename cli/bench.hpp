@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -80,12 +81,10 @@ json json_of(const bench_matrix& matrix, const bench_setting& setting);
 
 /// How many times as fast as the fastest peer one of our rows is on one matrix.
 struct comparison {
-  std::string matrix, precision, ours, peer;
+  std::string matrix, ours, peer;
   double ratio = 0;
 };
 
-/// Our fastest row, or the one named `only`, against the fastest peer; none where either is missing.
-std::optional<comparison> compare(const bench_matrix& matrix, std::string_view only = {});
 /// A line: "csr_serial is 1.23 × as fast as eigen", and the same for the plan. Empty without peers.
 std::string comparison_text(const bench_matrix& matrix);
 json comparison_json(const bench_matrix& matrix);
@@ -100,18 +99,12 @@ class bench_summary {
   json json_value() const;
 
  private:
-  struct plan_figures {
-    std::string precision;
-    double part_of_ceiling = 0;
-    double times_csr = 0;  // bytes relative to CSR
-    std::optional<double> pays_after;
+  struct figures {
+    std::vector<comparison> best, plan;
+    // Of the plans: GB/s relative to the ceiling, bytes relative to CSR, multiplies after which they pay.
+    std::vector<double> ceiling, memory, paid;
   };
-  struct ranges;
-  /// None without plans of that precision.
-  std::optional<ranges> ranges_of(std::string_view precision) const;
-
-  std::vector<comparison> best_, plan_;
-  std::vector<plan_figures> figures_;
+  figures float_, double_;
 };
 
 /// What is prepared, checked and timed on one matrix: a kernel, a plan, or a peer.
@@ -133,22 +126,38 @@ template <class V> class entry {
   bench_result result;
 };
 
-template <class V> using entry_pointer = std::unique_ptr<entry<V>>;
-template <class V> using entries = std::vector<entry_pointer<V>>;
+template <class V> using entries = std::vector<std::unique_ptr<entry<V>>>;
 
-/// The entry of a kernel; null: of the plan. `a`, `against` and `setting` must outlive it.
+/// A multiply of another library on the CPU. None is linked: each is a separate program (bench/peers/), built
+/// where its library is installed.
+struct peer_row {
+  std::string_view name, format;
+  std::string_view program, argument;  // the argument may be empty
+};
+
+/// All known peers, whether they are built or not.
+std::span<const peer_row> known_peers();
+
+/// The rows of the tables.
+struct chosen_rows {
+  std::vector<const kernel_row*> kernels;
+  bool with_plan = false;
+  std::vector<const peer_row*> peers = {};
+  double peer_seconds = 0;  // to wait for an answer of a peer
+};
+
+/// The entries of the peers, which share one copy of the matrix. `rows` and `against` must outlive them.
 template <class V>
-entry_pointer<V> make_entry(const kernel_row* kernel, const csr<V>& a, const trials_of_matrix<V>& against,
-                            const bench_setting& setting);
+void add_peers(entries<V>& to, const csr<V>& a, const trials_of_matrix<V>& against, const chosen_rows& rows);
 
 /// The first preparation by a kernel also loads code, or another library: done once here, so that it is not
 /// measured.
 void load_kernels(const std::vector<const kernel_row*>& kernels, const bench_setting& setting);
 
-/// Prepares and times all entries: one after the other, or all prepared at once and sampled in turns.
-/// `report` gets the fraction that is done.
+/// Prepares and times all rows: one after the other, or all prepared at once and sampled in turns. `report`
+/// gets the fraction that is done.
 template <class V>
-std::vector<bench_result> run_bench(entries<V>& all, const bench_setting& setting,
+std::vector<bench_result> run_bench(const csr<V>& a, const chosen_rows& rows, const bench_setting& setting,
                                     const std::function<void(double)>& report);
 
 /// The matrices of `nz bench` without arguments: large ones that the cache of the device does not hold, and

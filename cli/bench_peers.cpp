@@ -1,16 +1,18 @@
-#include "bench_peers.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include <nonzero/core/values.hpp>
+
+#include "bench.hpp"
+#include "peer_process.hpp"
 
 namespace nz::cli {
 namespace {
@@ -48,23 +50,8 @@ std::string shown(std::string_view text) { return printable(text.substr(0, 200),
   throw error(fmt::format("its answer makes no sense: '{}'", shown(answer)));
 }
 
-constexpr std::size_t header_words = 8;
-constexpr std::size_t alignment = 64;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-template <class T> std::size_t space_for(std::size_t count) { return aligned(count * sizeof(T)); }
-
-template <class V> std::size_t file_size(const csr<V>& a) {
-  return space_for<std::int64_t>(header_words) + space_for<offset>(a.row_begin.size()) +
-         space_for<index>(a.col.size()) + space_for<V>(a.val.size()) +
-         space_for<V>(static_cast<std::size_t>(a.cols));
-}
-
-}  // namespace
-
-std::span<const peer_row> known_peers() { return peers; }
-
+/// $NONZERO_PEERS; else the folder `peers` beside this program, or libexec/nonzero/peers where it is
+/// installed.
 fs::path find_peers_folder() {
   const char* const wish = std::getenv("NONZERO_PEERS");
   if (wish != nullptr && *wish != '\0') return wish;
@@ -75,91 +62,127 @@ fs::path find_peers_folder() {
   return here / "peers";
 }
 
+/// A matrix and x in the layout of bench/peers/protocol.hpp: a header, then the arrays, each at a multiple of
+/// 64 bytes.
+template <class V> std::shared_ptr<shared_memory> share_matrix(const csr<V>& a, const std::vector<V>& x) {
+  const std::int64_t header[8] = {1, sizeof(V), a.rows, a.cols, a.nnz()};
+  const std::span<const std::byte> arrays[] = {
+      std::as_bytes(std::span(header)), std::as_bytes(std::span(a.row_begin)),
+      std::as_bytes(std::span(a.col)), std::as_bytes(std::span(a.val)), std::as_bytes(std::span(x))};
+  const auto aligned = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };
+  std::size_t all = 0;
+  for (const auto& array : arrays) all += aligned(array.size());
+  auto out = std::make_shared<shared_memory>(all);
+  char* to = out->data();
+  for (const auto& array : arrays) {
+    if (!array.empty()) std::memcpy(to, array.data(), array.size());
+    to += aligned(array.size());
+  }
+  return out;
+}
+
+/// What the peers of one matrix share.
+struct peers_of_matrix {
+  std::shared_ptr<shared_memory> matrix;
+  fs::path folder = find_peers_folder();  // where the programs are
+  peer_environment environment = {};
+};
+
+template <class V> class peer_entry final : public entry<V> {
+ public:
+  /// `exact` is A x; `patience` is in seconds.
+  peer_entry(const peer_row& peer, std::shared_ptr<const peers_of_matrix> shared, double patience,
+             const reference::exact_product& exact)
+      : entry<V>({{}, std::string(peer.name), std::string(peer.format), true}),
+        peer_(peer),
+        shared_(std::move(shared)),
+        patience_(patience),
+        exact_(exact) {}
+
+  void prepare() override {
+    try {
+      start();
+      if (!this->result.is_refused()) check();
+    } catch (const error& e) {
+      this->result.failure = e.what();
+    } catch (const std::bad_alloc&) {
+      this->result.failure = "out of memory";
+    }
+    if (!this->result.is_right()) release();
+  }
+
+  double run(int calls, bool) override {  // it always warms up by itself
+    const auto start = std::chrono::steady_clock::now();
+    const std::string answer = ask(fmt::format("time {}", calls));
+    const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::string_view rest = answer;
+    const std::string_view word = next_word(rest);
+    const auto seconds = number_in(rest);
+    if (word != "took" || !seconds || *seconds > passed) reject(answer);
+    return *seconds;
+  }
+
+  void release() override { process_.reset(); }
+
+ private:
+  std::string ask(const std::string& line) { return process_->ask(line, patience_); }
+
+  void start() {
+    const fs::path program = shared_->folder / peer_.program;
+    std::error_code nothing_there;
+    if (!fs::exists(program, nothing_there)) {
+      this->result.refusal = fmt::format("{} is not built: make peers", peer_.program);
+      return;
+    }
+    std::vector<std::string> arguments;
+    if (!peer_.argument.empty()) arguments.emplace_back(peer_.argument);
+    process_.emplace(program, arguments, shared_->environment);
+
+    const std::string answer = ask("matrix " + shared_->matrix->path());
+    std::string_view rest = answer;
+    const std::string_view word = next_word(rest);
+    if (word == "cannot" && !rest.empty()) {
+      this->result.refusal = shown(rest);
+      return;
+    }
+    const auto seconds = number_in(next_word(rest));
+    if (word != "ready" || !seconds) reject(answer);
+    this->result.prepare_seconds = *seconds;
+    this->result.version = shown(rest);
+  }
+
+  void check() {
+    shared_memory memory(exact_.y.size() * sizeof(V));
+    std::vector<V> y(exact_.y.size(),
+                     std::numeric_limits<V>::quiet_NaN());  // a row that is not written is wrong
+    if (!y.empty()) std::memcpy(memory.data(), y.data(), memory.size());
+    const std::string answer = ask("result " + memory.path());
+    if (answer != "written") reject(answer);
+    if (!y.empty()) std::memcpy(y.data(), memory.data(), memory.size());
+    this->result.error = reference::largest_error<V>(exact_, y);
+  }
+
+  const peer_row& peer_;
+  std::shared_ptr<const peers_of_matrix> shared_;
+  double patience_;
+  const reference::exact_product& exact_;
+  std::optional<peer_process> process_;
+};
+
+}  // namespace
+
+std::span<const peer_row> known_peers() { return peers; }
+
 template <class V>
-peer_matrix<V>::peer_matrix(const csr<V>& a, std::span<const V> x) : memory_(file_size(a)) {
-  char* to = memory_.data();
-  const auto add = [&]<class T>(const T* from, std::size_t count) {
-    if (count > 0) std::memcpy(to, from, count * sizeof(T));
-    to += space_for<T>(count);
-  };
-  const std::int64_t header[header_words] = {1, sizeof(V), a.rows, a.cols, a.nnz()};
-  add(header, header_words);
-  add(a.row_begin.data(), a.row_begin.size());
-  add(a.col.data(), a.col.size());
-  add(a.val.data(), a.val.size());
-  add(x.data(), x.size());
+void add_peers(entries<V>& to, const csr<V>& a, const trials_of_matrix<V>& against, const chosen_rows& rows) {
+  if (rows.peers.empty()) return;
+  const auto shared = std::make_shared<const peers_of_matrix>(share_matrix(a, against.x));
+  for (const peer_row* peer : rows.peers)  // the first trial's product is A x
+    to.push_back(std::make_unique<peer_entry<V>>(*peer, shared, rows.peer_seconds, against.trials[0].exact));
 }
 
-template <class V>
-peer_entry<V>::peer_entry(const peer_row& peer, const peer_options& options, const peer_matrix<V>& matrix,
-                          const reference::exact_product& exact)
-    : entry<V>({{}, std::string(peer.name), std::string(peer.format), true}),
-      peer_(peer),
-      options_(options),
-      matrix_(matrix),
-      exact_(exact) {}
-
-template <class V> void peer_entry<V>::prepare() {
-  try {
-    start();
-    if (!this->result.is_refused()) check();
-  } catch (const error& e) {
-    this->result.failure = e.what();
-  } catch (const std::bad_alloc&) {
-    this->result.failure = "out of memory";
-  }
-  if (!this->result.is_right()) process_.reset();
-}
-
-template <class V> void peer_entry<V>::start() {
-  const fs::path program = options_.folder / peer_.program;
-  std::error_code nothing_there;
-  if (!fs::exists(program, nothing_there)) {
-    this->result.refusal = fmt::format("{} is not built: make peers", peer_.program);
-    return;
-  }
-  std::vector<std::string> arguments;
-  if (!peer_.argument.empty()) arguments.emplace_back(peer_.argument);
-  process_.emplace(program, arguments, options_.environment);
-
-  const std::string answer = ask("matrix " + matrix_.path());
-  std::string_view rest = answer;
-  const std::string_view word = next_word(rest);
-  if (word == "cannot" && !rest.empty()) {
-    this->result.refusal = shown(rest);
-    return;
-  }
-  const auto seconds = number_in(next_word(rest));
-  if (word != "ready" || !seconds) reject(answer);
-  this->result.prepare_seconds = *seconds;
-  this->result.version = shown(rest);
-}
-
-template <class V> void peer_entry<V>::check() {
-  shared_memory memory(exact_.y.size() * sizeof(V));
-  std::vector<V> y(exact_.y.size(),
-                   std::numeric_limits<V>::quiet_NaN());  // a row that is not written is wrong
-  if (!y.empty()) std::memcpy(memory.data(), y.data(), memory.size());
-  const std::string answer = ask("result " + memory.path());
-  if (answer != "written") reject(answer);
-  if (!y.empty()) std::memcpy(y.data(), memory.data(), memory.size());
-  this->result.error = reference::largest_error<V>(exact_, y);
-}
-
-template <class V> double peer_entry<V>::run(int calls, bool) {  // it always warms up by itself
-  const auto start = std::chrono::steady_clock::now();
-  const std::string answer = ask(fmt::format("time {}", calls));
-  const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::string_view rest = answer;
-  const std::string_view word = next_word(rest);
-  const auto seconds = number_in(rest);
-  if (word != "took" || !seconds || *seconds > passed) reject(answer);
-  return *seconds;
-}
-
-#define NZ_INSTANTIATE(V)        \
-  template class peer_matrix<V>; \
-  template class peer_entry<V>;
+#define NZ_INSTANTIATE(V) \
+  template void add_peers(entries<V>&, const csr<V>&, const trials_of_matrix<V>&, const chosen_rows&);
 NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

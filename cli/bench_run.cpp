@@ -41,7 +41,7 @@ ready_matrix<V> prepare_repeatedly(const std::function<ready_matrix<V>()>& make,
 
 /// Times the entries whose products are right, in turns; one that fails says so in its result.
 template <class V>
-void time_in_turns(std::span<const entry_pointer<V>> all, const bench_setting& setting,
+void time_in_turns(std::span<const std::unique_ptr<entry<V>>> all, const bench_setting& setting,
                    const std::function<void(double)>& report) {
   std::vector<entry<V>*> right;
   for (const auto& c : all)
@@ -158,20 +158,20 @@ constexpr double row_bytes(double entries) { return 12 * entries + 4; }
 
 }  // namespace
 
-template <class V>
-entry_pointer<V> make_entry(const kernel_row* kernel, const csr<V>& a, const trials_of_matrix<V>& against,
-                            const bench_setting& setting) {
-  return std::make_unique<kernel_entry<V>>(kernel, a, against, setting);
-}
-
 void load_kernels(const std::vector<const kernel_row*>& kernels, const bench_setting& setting) {
   load_kernels_in<float>(kernels, setting);
   load_kernels_in<double>(kernels, setting);
 }
 
 template <class V>
-std::vector<bench_result> run_bench(entries<V>& all, const bench_setting& setting,
+std::vector<bench_result> run_bench(const csr<V>& a, const chosen_rows& rows, const bench_setting& setting,
                                     const std::function<void(double)>& report) {
+  const trials_of_matrix<V> against = make_trials(a, 2);
+  entries<V> all;
+  if (rows.with_plan) all.push_back(std::make_unique<kernel_entry<V>>(nullptr, a, against, setting));
+  for (const kernel_row* kernel : rows.kernels)
+    all.push_back(std::make_unique<kernel_entry<V>>(kernel, a, against, setting));
+  add_peers(all, a, against, rows);
   const auto count = static_cast<double>(all.size());
   double prepared = 0;
   for (auto& c : all) {
@@ -184,7 +184,6 @@ std::vector<bench_result> run_bench(entries<V>& all, const bench_setting& settin
   if (setting.in_turns) time_in_turns<V>(all, setting, [&](double part) { report(0.5 + part / 2); });
   std::vector<bench_result> out;
   for (auto& c : all) out.push_back(std::move(c->result));
-  all.clear();
   return out;
 }
 
@@ -207,10 +206,8 @@ std::vector<std::string> suite_for(const device& on) {
   };
 }
 
-#define NZ_INSTANTIATE(V)                                                                            \
-  template entry_pointer<V> make_entry(const kernel_row*, const csr<V>&, const trials_of_matrix<V>&, \
-                                       const bench_setting&);                                        \
-  template std::vector<bench_result> run_bench(entries<V>&, const bench_setting&,                    \
+#define NZ_INSTANTIATE(V)                                                                               \
+  template std::vector<bench_result> run_bench(const csr<V>&, const chosen_rows&, const bench_setting&, \
                                                const std::function<void(double)>&);
 NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 

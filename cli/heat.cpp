@@ -290,9 +290,9 @@ void run(heat_command& options) {
 
 void set_up_heat(command& c) {
   auto& options = c.runs(run);
-  c.whole("--dim", options.dim, "N", {1, 3}, "Dimensions (1)");
-  c.whole("--cells", options.cells, "N", {1, std::numeric_limits<index>::max()},
-          "Cells a side (200, 100 or 40 for dimension 1, 2 or 3; or what the file holds)");
+  c.number("--dim", options.dim, "N", {1, 3}, "Dimensions (1)");
+  c.number("--cells", options.cells, "N", {1, std::numeric_limits<index>::max()},
+           "Cells a side (200, 100 or 40 for dimension 1, 2 or 3; or what the file holds)");
   c.number("--conductivity", options.solve.conductivity, "C", {-largest_number, largest_number}, "c (1)");
   c.choice("--boundary", options.boundary, {"fixed", "insulated"}, "q = 0 outside, or no heat flow (fixed)");
   c.text("--initial", options.initial, "hot-centre|step|sine|FILE",
@@ -301,18 +301,18 @@ void set_up_heat(command& c) {
            "Time step (the largest stable one)");
   c.number("--epsilon", options.epsilon, "E", {0, no_limit},
            "Stop when ||A q|| < E (1e-4; with --steps alone, 0)");
-  c.whole("--steps", options.steps, "N", {0, 1e15}, "Stop after N steps");
+  c.number("--steps", options.steps, "N", {0, 1e15}, "Stop after N steps");
   c.choice("--method", options.method, {"fused", "ell+blas", "cusparse"},
            "fused: several steps per pass; ell+blas: the lecture's method; cusparse: GPU only (fused)");
-  c.whole("--steps-per-pass", options.solve.steps_per_pass, "K", {1, 1e9},
-          "Most steps in a pass over memory (chosen for the device); the result has the same bits");
+  c.number("--steps-per-pass", options.solve.steps_per_pass, "K", {1, 1e9},
+           "Most steps in a pass over memory (chosen for the device); the result has the same bits");
   c.device(options.device, "Device to run on (cpu)");
   c.kernel(options.solve.kernel,
            "Store the matrix and use this kernel, one step per pass; nz list shows them");
   c.precision(options.precision);
   c.file("--plot", options.plot,
          "Plot to this .png file: a line over time, a square, or the middle of a cube");
-  c.whole("--every", options.every, "K", {1, 1e15}, "On a line: steps between two rows of the picture");
+  c.number("--every", options.every, "K", {1, 1e15}, "On a line: steps between two rows of the picture");
   c.file("-o,--out", options.out, "Write the temperatures to this .mtx or .npz file, - for standard output");
   c.json(options.as_json);
   c.footer(

@@ -56,6 +56,17 @@ std::string fault_of_choice(const std::string& text, const std::vector<std::stri
   return fmt::format("'{}' is not one of {}{}", text, fmt::join(choices, ", "), suggestion(text, choices));
 }
 
+/// Of "-o,--out", or a name alone.
+option_row row_of(const std::string& name, const std::string& help) {
+  const std::size_t comma = name.find(',');
+  if (comma == std::string::npos) return {name, "", help};
+  return {name.substr(comma + 1), name.substr(0, comma), help};
+}
+
+auto into(std::string& value) {
+  return [&value](const std::vector<std::string>& given) { value = given[0]; };
+}
+
 /// CLI11 writes positional arguments that are one list as one word.
 class usage_formatter : public CLI::Formatter {
  public:
@@ -128,12 +139,9 @@ command::command(CLI::App& app, const command_row& row) : app_(*app.add_subcomma
 
 CLI::Option* command::add(const std::string& name, const std::string& label, const std::string& help,
                           store keep, const check& find_fault) {
-  const std::size_t comma = name.find(',');
-  options_.push_back({.name = comma == std::string::npos ? name : name.substr(comma + 1),
-                      .short_name = comma == std::string::npos ? "" : name.substr(0, comma),
-                      .help = help,
-                      .takes_value = true,
-                      .is_file = label.ends_with("FILE")});
+  options_.push_back(row_of(name, help));
+  options_.back().takes_value = true;
+  options_.back().is_file = label.ends_with("FILE");
   CLI::Option* const out = app_.add_option(
       name,
       [keep = std::move(keep)](const CLI::results_t& values) {
@@ -146,7 +154,7 @@ CLI::Option* command::add(const std::string& name, const std::string& label, con
 }
 
 void command::argument(const std::string& name, std::string& value, const std::string& help) {
-  add(name, " ", help, [&value](const auto& given) { value = given[0]; })->required();
+  add(name, " ", help, into(value))->required();
   options_.back().is_file = true;
 }
 
@@ -160,16 +168,14 @@ void command::arguments(const std::string& name, std::vector<std::string>& value
 }
 
 void command::flag(const std::string& name, bool& value, const std::string& help) {
-  const std::size_t comma = name.find(',');
-  options_.push_back({comma == std::string::npos ? name : name.substr(comma + 1),
-                      comma == std::string::npos ? "" : name.substr(0, comma), help});
+  options_.push_back(row_of(name, help));
   app_.add_flag_callback(
       name, [&value] { value = true; }, help);
 }
 
 void command::text(const std::string& name, std::string& value, const std::string& label,
                    const std::string& help) {
-  add(name, label, help, [&value](const auto& given) { value = given[0]; });
+  add(name, label, help, into(value));
 }
 
 void command::file(const std::string& name, std::string& value, const std::string& help) {
@@ -178,10 +184,9 @@ void command::file(const std::string& name, std::string& value, const std::strin
 
 void command::choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
                      const std::string& help) {
-  CLI::Option* const option = add(
-      name, fmt::format("{}", fmt::join(choices, "|")), help,
-      [&value](const auto& given) { value = given[0]; },
-      [choices](const std::string& text) { return fault_of_choice(text, choices); });
+  CLI::Option* const option =
+      add(name, fmt::format("{}", fmt::join(choices, "|")), help, into(value),
+          [choices](const std::string& text) { return fault_of_choice(text, choices); });
   options_.back().choices = choices;
   if (option->get_positional()) option->required()->option_text(" ");
 }
@@ -195,23 +200,23 @@ void command::list(const std::string& name, std::vector<std::string>& values,
   options_.back().choices = choices;
 }
 
-void command::add_number(const std::string& name, const std::string& label, limits within,
-                         const std::string& help, std::function<void(double)> keep) {
+template <class T>
+void command::number(const std::string& name, T& value, const std::string& label, limits within,
+                     const std::string& help) {
+  using type = typename decltype(std::optional(value))::value_type;  // of an optional, what it holds
+  constexpr const char* what = std::is_integral_v<type> ? "whole number" : "number";
   add(
-      name, label, help,
-      [keep = std::move(keep)](const auto& given) { keep(*parse_number<double>(given[0])); },
-      [within](const std::string& text) { return fault_of_number<double>(text, within, "number"); });
+      name, label, help, [&value](const auto& given) { value = *parse_number<type>(given[0]); },
+      [within](const std::string& text) { return fault_of_number<type>(text, within, what); });
 }
-
-void command::add_whole(const std::string& name, const std::string& label, limits within,
-                        const std::string& help, std::function<void(std::int64_t)> keep) {
-  add(
-      name, label, help,
-      [keep = std::move(keep)](const auto& given) { keep(*parse_number<std::int64_t>(given[0])); },
-      [within](const std::string& text) {
-        return fault_of_number<std::int64_t>(text, within, "whole number");
-      });
-}
+#define NZ_INSTANTIATE(T) \
+  template void command::number(const std::string&, T&, const std::string&, limits, const std::string&);
+NZ_INSTANTIATE(int)
+NZ_INSTANTIATE(std::int64_t)
+NZ_INSTANTIATE(double)
+NZ_INSTANTIATE(std::optional<index>)
+NZ_INSTANTIATE(std::optional<std::int64_t>)
+NZ_INSTANTIATE(std::optional<double>)
 
 void command::precision(std::string& value, bool with_both) {
   std::vector<std::string> choices{"float", "double"};
@@ -220,16 +225,14 @@ void command::precision(std::string& value, bool with_both) {
 }
 
 void command::device(std::string& value, const std::string& help) {
-  add(
-      "--device", "cpu|cuda|emulator", help, [&value](const auto& given) { value = given[0]; },
-      [](const std::string& name) {
-        const std::vector<std::string> names{"cpu", "cuda", "emulator"};
-        return is_device_name(name)
-                   ? std::string()
-                   : fmt::format("'{}' is not a device: use cpu, cuda (or cuda:1, …) or emulator{}", name,
-                                 suggestion(name, names));
-      });
-  options_.back().choices = {"cpu", "cuda", "emulator"};
+  const std::vector<std::string> names{"cpu", "cuda", "emulator"};
+  add("--device", "cpu|cuda|emulator", help, into(value), [names](const std::string& name) {
+    return is_device_name(name)
+               ? std::string()
+               : fmt::format("'{}' is not a device: use cpu, cuda (or cuda:1, …) or emulator{}", name,
+                             suggestion(name, names));
+  });
+  options_.back().choices = names;
 }
 
 void command::kernel(std::string& value, const std::string& help) {
@@ -240,9 +243,7 @@ void command::kernel(std::string& value, const std::string& help) {
 void command::simd(std::string& value) {
   std::vector<std::string> names;
   for (const std::string_view name : simd_targets()) names.emplace_back(name);
-  add(
-      "--simd", "NAME", "Instruction set for the CPU kernels; nz list shows them (the best)",
-      [&value](const auto& given) { value = given[0]; },
+  add("--simd", "NAME", "Instruction set for the CPU kernels; nz list shows them (the best)", into(value),
       [names](const std::string& name) { return fault_of_choice(name, names); });
   options_.back().choices = names;
 }

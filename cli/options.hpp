@@ -78,18 +78,10 @@ class command {
   /// Values separated by commas, or the option given several times.
   void list(const std::string& name, std::vector<std::string>& values,
             const std::vector<std::string>& choices, const std::string& help);
-  /// A number; T is double or std::optional<double>.
+  /// A number, whole where T is an integer type. T may be std::optional of a number.
   template <class T>
   void number(const std::string& name, T& value, const std::string& label, limits within,
-              const std::string& help) {
-    add_number(name, label, within, help, [&value](double given) { value = given; });
-  }
-  /// A whole number; T is an integer type, or std::optional of one.
-  template <class T>
-  void whole(const std::string& name, T& value, const std::string& label, limits within,
-             const std::string& help) {
-    add_whole(name, label, within, help, [&value](std::int64_t given) { assign(value, given); });
-  }
+              const std::string& help);
 
   // Options that several commands have.
   void precision(std::string& value, bool with_both = false);
@@ -121,14 +113,6 @@ class command {
   using store = std::function<void(const std::vector<std::string>&)>;
   CLI::Option* add(const std::string& name, const std::string& label, const std::string& help, store keep,
                    const check& find_fault = nullptr);
-  void add_number(const std::string& name, const std::string& label, limits within, const std::string& help,
-                  std::function<void(double)> keep);
-  void add_whole(const std::string& name, const std::string& label, limits within, const std::string& help,
-                 std::function<void(std::int64_t)> keep);
-  template <class T> static void assign(std::optional<T>& value, std::int64_t given) {
-    value = static_cast<T>(given);
-  }
-  template <class T> static void assign(T& value, std::int64_t given) { value = static_cast<T>(given); }
 
   CLI::App& app_;
   std::vector<option_row> options_;

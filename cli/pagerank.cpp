@@ -346,13 +346,13 @@ void set_up_pagerank(command& c) {
            "Fraction of a page's rank that follows its links (0.85)");
   c.number("--tolerance", options.tolerance, "T", {0, 2},
            "Stop when the sum of the changes is at most T (1e-9; 1e-6 in float); 0: never");
-  c.whole("--max-iterations", options.rank.max_iterations, "N", {0, 1e15}, "Stop after N iterations (1000)");
+  c.number("--max-iterations", options.rank.max_iterations, "N", {0, 1e15}, "Stop after N iterations (1000)");
   c.choice("--sinks", options.sinks, {"redistribute", "ignore", "refuse"},
            "Rank of pages without links: goes where jumps go, is lost, or is an error (redistribute)");
   c.flag("--weighted", options.rank.is_weighted, "Weight the links by their values");
   c.file("--personalize", options.personalize,
          "Where jumps go: .mtx, .npz, or lines with a page and a weight (all pages)");
-  c.whole("--top", options.top, "N", {0, 1e9}, "Show N pages (10)");
+  c.number("--top", options.top, "N", {0, 1e9}, "Show N pages (10)");
   c.file("-o,--out", options.out,
          "Write all ranks: .mtx, .npz, or .txt and .tsv (name, tab, rank); - for standard output");
   c.device(options.device, "Device to run on (cpu)");

@@ -95,8 +95,8 @@ void set_up_plan(command& c) {
   options.matrix.add_to(c);
   c.values(options.matrix.values);
   c.device(options.device, "Device that multiplies (cpu)");
-  c.whole("--expected", options.plan.expected_multiplies, "N", {1, 1e15},
-          "Expected multiplies: a conversion must pay for itself within them (200)");
+  c.number("--expected", options.plan.expected_multiplies, "N", {1, 1e15},
+           "Expected multiplies: a conversion must pay for itself within them (200)");
   c.number("--memory-budget", options.budget_mib, "MIB", {0, 1e12},
            "MiB that the matrix may take (1.15 times the size of CSR, on a GPU 1.1 times)");
   c.kernel(options.plan.kernel);

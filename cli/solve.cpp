@@ -34,21 +34,9 @@ struct solve_command {
   bool as_json = false;
 };
 
-std::string_view name_of_end(cg_end end) {
-  switch (end) {
-    case cg_end::converged:
-      return "converged";
-    case cg_end::most_iterations:
-      return "most_iterations";
-    case cg_end::stagnated:
-      return "stagnated";
-    case cg_end::not_positive_definite:
-      return "not_positive_definite";
-    case cg_end::not_finite:
-      return "not_finite";
-  }
-  return "?";
-}
+/// In the order of cg_end.
+constexpr std::string_view names_of_ends[] = {"converged", "most_iterations", "stagnated",
+                                              "not_positive_definite", "not_finite"};
 
 template <class V> json json_of(const solve_command& options, const csr<V>& a, const cg_result<V>& found) {
   return {{"matrix", options.matrix.name},
@@ -64,7 +52,7 @@ template <class V> json json_of(const solve_command& options, const csr<V>& a, c
           {"vectors", found.vectors},
           {"iterations", found.iterations},
           {"converged", found.is_converged()},
-          {"end", name_of_end(found.end)},
+          {"end", names_of_ends[static_cast<std::size_t>(found.end)]},
           {"residual", found.residual},
           {"recursive_residual", found.recursive_residual},
           {"restarts", found.restarts},
@@ -115,15 +103,18 @@ std::string failure_text(const solve_command& options, const csr<V>& a, const cg
   }
 }
 
+std::string_view jacobi_text(const solve_command& options) {
+  return options.solve.by == preconditioner::jacobi ? " with Jacobi preconditioning" : "";
+}
+
 template <class V>
 void print_summary(const solve_command& options, const csr<V>& a, const cg_result<V>& found) {
   print(fmt::format("{}  {}, {}; b {}; {}\n", bold(options.matrix.name), shape_text(a.rows, a.cols),
                     counted(a.nnz(), "entry"), options.b.empty() ? "all ones" : options.b,
                     options.matrix.precision));
-  print(fmt::format("  {}{}{}, |b - A x| / |b| = {:.3g}\n", counted(found.iterations, "iteration"),
-                    options.solve.by == preconditioner::jacobi ? " with Jacobi preconditioning" : "",
-                    found.restarts > 0 ? fmt::format(" and {}", counted(found.restarts, "restart")) : "",
-                    found.residual));
+  print(fmt::format(
+      "  {}{}{}, |b - A x| / |b| = {:.3g}\n", counted(found.iterations, "iteration"), jacobi_text(options),
+      found.restarts > 0 ? fmt::format(" and {}", counted(found.restarts, "restart")) : "", found.residual));
   print(fmt::format("  {} on {}, {:.3g} ms per iteration\n",
                     found.plan.kernel.empty() ? "nothing" : found.plan.kernel, name_of(found.plan.kind),
                     1e3 * found.iteration_seconds));
@@ -131,48 +122,31 @@ void print_summary(const solve_command& options, const csr<V>& a, const cg_resul
   print(fmt::format("  x = {:.6g}{}\n", fmt::join(first, "  "), found.x.size() > entries_shown ? "  …" : ""));
 }
 
-std::string plot_title(const solve_command& options) {
-  return fmt::format("{}, conjugate gradients{}",
-                     std::filesystem::path(options.matrix.name).filename().string(),
-                     options.solve.by == preconditioner::jacobi ? " with Jacobi preconditioning" : "");
-}
-
-bool can_be_drawn(double residual) { return residual > 0 && std::isfinite(residual); }
-
-/// Closer values would overlap in the picture.
-bool differ(double a, double b) { return std::abs(a - b) > 0.01 * std::max(a, b); }
-
-/// An axis that contains all residuals.
-chart_axis residual_axis(const line_chart& chart) {
-  double low = 1, high = 1;
-  const auto include = [&](double residual) {
-    if (!can_be_drawn(residual)) return;
-    low = std::min(low, residual);
-    high = std::max(high, residual);
-  };
-  for (const chart_line& line : chart.lines) std::for_each(line.y.begin(), line.y.end(), include);
-  for (const chart_dot& dot : chart.dots) include(dot.y);
-  return {.label = "|r| / |b|", .low = low / 2, .high = high * 2, .is_log = true};
-}
-
 /// Draws the residual over the iterations, the tolerance, and the final |b - A x| / |b| where it differs from
 /// the residual of the loop.
 template <class V> void write_residual_plot(const solve_command& options, const cg_result<V>& found) {
-  const double tolerance = options.solve.tolerance;
+  const double tolerance = options.solve.tolerance, final = found.residual, last = found.history.back();
   std::vector<double> iteration(found.history.size());
   std::iota(iteration.begin(), iteration.end(), 0.0);
-  const double last = std::max(1.0, iteration.back());
-  line_chart chart{.title = plot_title(options),
-                   .x = {.label = "iteration", .low = 0, .high = last, .is_whole = true},
-                   .y = {},
-                   .lines = {{.name = "residual", .x = iteration, .y = found.history}},
-                   .dots = {}};
+  line_chart chart{.title = fmt::format("{}, conjugate gradients{}",
+                                        std::filesystem::path(options.matrix.name).filename().string(),
+                                        jacobi_text(options)),
+                   .x = {.label = "iteration", .high = std::max(1.0, iteration.back()), .is_whole = true},
+                   .y = {.label = "|r| / |b|", .low = 0.5, .high = 2, .is_log = true},
+                   .lines = {{.name = "residual", .x = iteration, .y = found.history}}};
   if (tolerance > 0)
-    chart.lines.push_back({.name = "tolerance", .x = {0, last}, .y = {tolerance, tolerance}});
-  const bool is_another = found.restarts > 0 || differ(found.residual, found.history.back());
-  if (is_another && can_be_drawn(found.residual))
-    chart.dots.push_back({.name = "|b - A x| / |b|", .x = iteration.back(), .y = found.residual});
-  chart.y = residual_axis(chart);
+    chart.lines.push_back({.name = "tolerance", .x = {0, chart.x.high}, .y = {tolerance, tolerance}});
+  // Closer values would overlap in the picture.
+  const bool is_another = found.restarts > 0 || std::abs(final - last) > 0.01 * std::max(final, last);
+  if (is_another && final > 0 && std::isfinite(final))
+    chart.dots.push_back({.name = "|b - A x| / |b|", .x = iteration.back(), .y = final});
+  std::vector<double> drawn = found.history;
+  drawn.insert(drawn.end(), {tolerance, final});
+  for (const double residual : drawn) {
+    if (!(residual > 0) || !std::isfinite(residual)) continue;
+    chart.y.low = std::min(chart.y.low, residual / 2);
+    chart.y.high = std::max(chart.y.high, residual * 2);
+  }
   write_chart(options.plot, chart);
 }
 
@@ -247,8 +221,8 @@ void set_up_solve(command& c) {
   c.file("--b", options.b, "Right-hand side, .mtx or .npz (all ones)");
   c.number("--tolerance", options.tolerance, "T", {0, 1},
            "Stop when |b - A x| <= T |b| (1e-8; 1e-5 in float)");
-  c.whole("--max-iterations", options.solve.max_iterations, "N", {1, 1e15},
-          "Stop after N iterations (ten times the number of rows)");
+  c.number("--max-iterations", options.solve.max_iterations, "N", {1, 1e15},
+           "Stop after N iterations (ten times the number of rows)");
   c.choice("--preconditioner", options.preconditioner, {"none", "jacobi"},
            "none, or jacobi: the diagonal of the matrix (none)");
   c.choice("--method", options.method, {"cg", "blas"},

@@ -235,8 +235,8 @@ void set_up_spy(command& c) {
   auto& options = c.runs(run);
   options.matrix.add_to(c);
   c.file("-o,--out", options.out, "Write a picture to this .png file, - for standard output");
-  c.whole("--size", options.size, "N", {1, 4096},
-          "Longer side: pixels (1024), or characters in the terminal");
+  c.number("--size", options.size, "N", {1, 4096},
+           "Longer side: pixels (1024), or characters in the terminal");
   c.footer(
       R"(A darker dot (in a terminal: a warmer one) stands for more entries, on a logarithmic scale.
 

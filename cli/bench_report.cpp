@@ -63,15 +63,14 @@ class result_table {
 
   /// Without the `left_out` least important columns.
   table make(int left_out) const {
-    std::vector<table::column> columns;
-    for (const cell& c : cells_of(nullptr, left_out)) columns.push_back({c.text, c.align});
-    table out(std::move(columns));
+    table out(cells_of(nullptr, left_out));
     bool among_peers = false;
     for (const bench_result& r : matrix_.results) {
       if (r.is_peer && !among_peers) out.add({faint("others' kernels, to compare with:")});
       among_peers = r.is_peer;
-      std::vector<std::string> row;
-      for (const cell& c : cells_of(&r, left_out)) row.push_back(is_fast(r) ? bold(c.text) : c.text);
+      std::vector<std::string> row = cells_of(&r, left_out);
+      if (&r == fastest_ || &r == fastest_of_ours_)
+        for (std::string& cell : row) cell = bold(cell);
       if (!r.is_timed()) row.resize(left_out >= 2 ? 1 : 2);  // the name, and the format where there is room
       if (!r.is_timed()) row.push_back(untimed_text(r));
       out.add(std::move(row));
@@ -82,13 +81,6 @@ class result_table {
   static constexpr int most_left_out = 6;
 
  private:
-  struct cell {
-    std::string text;
-    table::side align;
-  };
-
-  bool is_fast(const bench_result& r) const { return &r == fastest_ || &r == fastest_of_ours_; }
-
   std::string untimed_text(const bench_result& r) const {
     if (r.is_refused() || !r.failure.empty()) return verdict_text(r, setting_.budget);
     return fmt::format("{}, {:.3g} times the error bound: not timed", red("WRONG"),
@@ -109,25 +101,23 @@ class result_table {
   }
 
   /// The cells of a row, or the titles where r is null.
-  std::vector<cell> cells_of(const bench_result* r, int left_out) const {
-    std::vector<cell> out;
-    const auto add = [&](bool is_wanted, table::side align, const char* title, auto value) {
-      if (is_wanted) out.push_back({r == nullptr ? title : value(), align});
+  std::vector<std::string> cells_of(const bench_result* r, int left_out) const {
+    std::vector<std::string> out;
+    const auto add = [&](bool is_wanted, const char* title, auto value) {
+      if (is_wanted) out.push_back(r == nullptr ? title : value());
     };
-    using enum table::side;
     const double rate = r == nullptr ? 0 : matrix_.bytes_per_second(*r);
-    add(true, left, "kernel", [&] { return r->name + (r->chosen.empty() ? "" : ": " + r->chosen); });
-    add(left_out < 2, left, "format", [&] { return r->format; });
-    add(left_out < 3, right, "error/bound",
-        [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
-    add(true, right, "time", [&] { return time_text(r->time.seconds); });
-    add(left_out < 4, right, "±", [&] { return spread_text(r->time); });
-    add(true, right, "GFLOP/s", [&] { return three_digits(matrix_.gigaflops(*r)); });
-    add(left_out < 6, right, "GB/s", [&] { return rate_text(rate); });
-    add(true, right, "ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling()); });
-    add(left_out < 5, right, "convert", [&] { return time_text(r->prepare_seconds); });
-    add(baseline_ != nullptr && left_out < 5, right, "pays after", [&] { return pays_text(*r); });
-    add(left_out < 1, left, "", [&] { return note(*r); });
+    add(true, "kernel", [&] { return r->name + (r->chosen.empty() ? "" : ": " + r->chosen); });
+    add(left_out < 2, "format", [&] { return r->format; });
+    add(left_out < 3, ">error/bound", [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
+    add(true, ">time", [&] { return time_text(r->time.seconds); });
+    add(left_out < 4, ">±", [&] { return spread_text(r->time); });
+    add(true, ">GFLOP/s", [&] { return three_digits(matrix_.gigaflops(*r)); });
+    add(left_out < 6, ">GB/s", [&] { return rate_text(rate); });
+    add(true, ">ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling()); });
+    add(left_out < 5, ">convert", [&] { return time_text(r->prepare_seconds); });
+    add(baseline_ != nullptr && left_out < 5, ">pays after", [&] { return pays_text(*r); });
+    add(left_out < 1, "", [&] { return note(*r); });
     return out;
   }
 

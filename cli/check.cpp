@@ -35,14 +35,7 @@ bool has_error(const outcome& r) { return !r.is_refused() && r.failure.empty(); 
 
 /// A row for each result, or for each wrong one only.
 std::string rows_text(const checked_matrix& matrix, padding_budget budget, bool only_wrong) {
-  table out({{"kernel"},
-             {"on"},
-             {"format"},
-             {"bytes", table::side::right},
-             {"per entry", table::side::right},
-             {"padding", table::side::right},
-             {"error/bound", table::side::right},
-             {""}});
+  table out({"kernel", "on", "format", ">bytes", ">per entry", ">padding", ">error/bound", ""});
   for (const outcome& r : matrix.results) {
     if (only_wrong && !r.is_wrong()) continue;
     const bool has_size = r.size.bytes > 0 || has_error(r);

@@ -116,7 +116,7 @@ std::string histogram_text(const row_length_features& r) {
   if (r.histogram.empty()) return "";
   constexpr int bar_width = 40;
   const index most = *std::max_element(r.histogram.begin(), r.histogram.end());
-  table out({{"row length", table::side::right}, {"rows", table::side::right}, {""}});
+  table out({">row length", ">rows", ""});
   for (std::size_t b = 0; b < r.histogram.size(); ++b) {
     const offset from = b == 0 ? 0 : offset{1} << (b - 1), to = (offset{1} << b) - 1;
     const index rows = r.histogram[b];
@@ -134,11 +134,7 @@ std::string without_prefix(const std::string& text, const std::string& prefix) {
 }
 
 std::string costs_text(const findings& found, padding_budget budget) {
-  table out({{"format"},
-             {"bytes", table::side::right},
-             {"per entry", table::side::right},
-             {"padding", table::side::right},
-             {""}});
+  table out({"format", ">bytes", ">per entry", ">padding", ""});
   for (std::size_t k = 0; k < found.costs.size(); ++k) {
     const format_cost& cost = found.costs[k];
     const std::string name(formats()[k].name);

@@ -30,22 +30,22 @@ std::string devices_of(std::string_view kernel_name) {
 }
 
 void print_tables() {
-  table format_table({{"format"}, {""}});
+  table format_table({"format", ""});
   for (const format_row& format : formats())
     format_table.add({std::string(format.name), std::string(format.summary)});
-  table kernel_table({{"kernel"}, {"format"}, {"runs on"}, {"repeatable"}, {""}});
+  table kernel_table({"kernel", "format", "runs on", "repeatable", ""});
   for (const kernel_row& kernel : kernels()) {
     if (&first_row(kernel.name) != &kernel) continue;  // its first row names all its devices
     kernel_table.add({std::string(kernel.name), std::string(kernel.format), devices_of(kernel.name),
                       kernel.is_repeatable ? "yes" : "no", std::string(kernel.summary)});
   }
-  table generator_table({{"generator"}, {"parameters"}, {""}});
+  table generator_table({"generator", "parameters", ""});
   for (const generate::kind& kind : generate::kinds())
     generator_table.add({std::string(kind.name), std::string(kind.parameters), std::string(kind.summary)});
   print(bold("Formats") + "\n" + format_table.text() + "\n");
   print(bold("Kernels") + "\n" + kernel_table.text() + "\n");
   print(bold("Generators") + "\n" + generator_table.text() + "\n");
-  table device_table({{"device"}, {""}});
+  table device_table({"device", ""});
   for (const auto& device : devices())
     device_table.add({std::string(name_of(device->kind())), device->description()});
   try {
@@ -54,7 +54,7 @@ void print_tables() {
     device_table.add({"cuda", yellow("fails: ") + e.what()});
   }
   print(bold("Devices") + "\n" + device_table.text() + "\n");
-  table simd_table({{"instruction set"}, {""}});
+  table simd_table({"instruction set", ""});
   for (const std::string_view name : simd_targets())
     simd_table.add({std::string(name), name == simd_targets().front() ? "used by the CPU's kernels" : ""});
   print(bold("Instruction sets") + "\n" + simd_table.text());

@@ -52,13 +52,8 @@ std::string version_text() {
 extern "C" void clean_up_and_end(int signal_number) {
   remove_unfinished_output();
   erase_progress();
-  raise(signal_number);  // the handler was reset on entry: this ends the program, and the shell sees why
-}
-
-/// A mapped file that another program truncates raises SIGBUS when it is read.
-extern "C" void report_and_end(int) {
-  remove_unfinished_output();
-  erase_progress();
+  if (signal_number != SIGBUS) raise(signal_number);  // the handler was reset: this ends the program
+  // A mapped file that another program truncates raises SIGBUS when it is read.
   constexpr std::string_view line = "nz: a file was truncated while it was being read\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   ::_exit(failed);
@@ -66,19 +61,18 @@ extern "C" void report_and_end(int) {
 
 /// A signal that ends the program first removes the output file that is being written.
 void clean_up_on_signals() {
-  signal(SIGXFSZ, SIG_IGN);  // a file that gets too large is then an error of write()
-  signal(SIGBUS, report_and_end);
+  signal(SIGXFSZ, SIG_IGN);                         // a file that gets too large is then an error of write()
   std::atexit([] { remove_unfinished_output(); });  // in case a library ends the program
   struct sigaction action = {};
   action.sa_handler = clean_up_and_end;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
   for (const int signal_number :
-       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2}) {
+       {SIGBUS, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2}) {
     struct sigaction before = {};
     sigaction(signal_number, nullptr, &before);
     // A background job or nohup keeps ignoring its signals; a closed pipe always ends nz.
-    if (before.sa_handler == SIG_IGN && signal_number != SIGPIPE) continue;
+    if (before.sa_handler == SIG_IGN && signal_number != SIGPIPE && signal_number != SIGBUS) continue;
     sigaction(signal_number, &action, nullptr);
   }
 }

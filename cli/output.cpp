@@ -33,16 +33,6 @@ std::string in_style(std::string_view code, std::string_view text) {
 
 constexpr std::string_view gap = "  ";
 
-std::string in_column(const std::string& cell, int width, table::side align) {
-  const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(cell))), ' ');
-  return align == table::side::right ? fill + cell : cell + fill;
-}
-
-void add_line(std::string& out, std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  out += line + "\n";
-}
-
 constexpr auto delay = std::chrono::seconds(1);
 constexpr auto refresh = std::chrono::milliseconds(100);
 constexpr int bar_width = 30;
@@ -188,9 +178,16 @@ int display_width(std::string_view text) {
   return width;
 }
 
+table::table(std::vector<std::string> titles) {
+  for (std::string& title : titles) {
+    is_right_.push_back(title.starts_with('>'));
+    if (is_right_.back()) title.erase(0, 1);
+  }
+  rows_.push_back(std::move(titles));
+}
+
 std::vector<int> table::widths() const {
-  std::vector<int> out;
-  for (const column& c : columns_) out.push_back(display_width(c.title));
+  std::vector<int> out(is_right_.size());
   for (const auto& row : rows_)
     for (std::size_t c = 0; c < row.size() && !spans(row, c); ++c)
       out[c] = std::max(out[c], display_width(row[c]));
@@ -205,15 +202,17 @@ int table::width() const {
 
 std::string table::text() const {
   const std::vector<int> widths = this->widths();
-  std::string out, titles;
-  for (std::size_t c = 0; c < columns_.size(); ++c)
-    titles += std::string(gap) + faint(in_column(columns_[c].title, widths[c], columns_[c].align));
-  add_line(out, titles);
+  std::string out;
   for (const auto& row : rows_) {
     std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c)
-      line += std::string(gap) + (spans(row, c) ? row[c] : in_column(row[c], widths[c], columns_[c].align));
-    add_line(out, line);
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const int free = spans(row, c) ? 0 : widths[c] - display_width(row[c]);
+      const std::string fill(static_cast<std::size_t>(free), ' ');
+      const std::string cell = is_right_[c] ? fill + row[c] : row[c] + fill;
+      line += std::string(gap) + (&row == &rows_.front() ? faint(cell) : cell);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
   }
   return out;
 }

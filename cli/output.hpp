@@ -77,16 +77,10 @@ std::string bar_of(double part, int width, std::string_view empty = "");
 /// The columns that a UTF-8 text takes on a terminal: one for each character, none for colours.
 int display_width(std::string_view text);
 
-/// Aligned columns under a line of titles.
+/// Aligned columns under a line of titles. A title that begins with '>' aligns its column to the right.
 class table {
  public:
-  enum class side { left, right };
-  struct column {
-    std::string title;
-    side align = side::left;
-  };
-
-  explicit table(std::vector<column> columns) : columns_(std::move(columns)) {}
+  explicit table(std::vector<std::string> titles);
   /// A row may have fewer cells than columns: the last one then spans the rest.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   /// Every line is indented by two.
@@ -96,12 +90,12 @@ class table {
 
  private:
   bool spans(const std::vector<std::string>& row, std::size_t c) const {
-    return c + 1 == row.size() && row.size() < columns_.size();
+    return c + 1 == row.size() && row.size() < is_right_.size();
   }
   std::vector<int> widths() const;
 
-  std::vector<column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<bool> is_right_;                  // of each column
+  std::vector<std::vector<std::string>> rows_;  // the titles first
 };
 
 /// A bar on standard error, if that is a terminal, for work that takes longer than a second; erased at the

@@ -263,7 +263,7 @@ void print_summary(const pagerank_command& options, const loaded_graph<V>& graph
   print(fmt::format("  {} on {}, {:.3g} ms per iteration{}\n", found.plan.kernel, name_of(found.plan.kind),
                     1e3 * found.iteration_seconds, merged_text(found.merged)));
   if (options.top == 0 || found.rank.empty()) return;
-  table rows({{"rank"}, {graph.names.empty() ? "page" : "name"}});
+  table rows({"rank", graph.names.empty() ? "page" : "name"});
   for (const auto& [page, rank] : top_pages(found.rank, options.top))
     rows.add({fmt::format("{:.6e}", rank), graph.name_of(page)});
   print(fmt::format("\n{}", rows.text()));

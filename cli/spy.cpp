@@ -21,12 +21,16 @@ struct density_grid {
   index cell_rows = 1, cell_cols = 1;  // of the matrix, in each cell
   std::vector<offset> count;           // row by row
   offset largest = 0;                  // of the counts
+  std::int64_t filled = 0;             // cells with entries
 
   offset at(int x, int y) const { return count[static_cast<std::size_t>(y) * width + x]; }
   bool is_one_to_one() const { return cell_rows == 1 && cell_cols == 1; }
   /// The count relative to the largest, 0 to 1, on a logarithmic scale: the largest is often a thousand times
   /// the others.
-  double shade(int x, int y) const;
+  double shade(int x, int y) const {
+    const auto log = [](offset n) { return std::log1p(static_cast<double>(n)); };
+    return largest == 0 ? 0 : log(at(x, y)) / log(largest);
+  }
 };
 
 constexpr int longest_shape = 16;  // a very long matrix is drawn as 16 to 1
@@ -36,11 +40,6 @@ index cells_over(index length, index size) { return length / size + (length % si
 
 /// The smallest size with which at most `count` cells cover `length`.
 index cell_size(index length, int count) { return std::max(index{1}, cells_over(length, count)); }
-
-double density_grid::shade(int x, int y) const {
-  return largest == 0 ? 0
-                      : std::log1p(static_cast<double>(at(x, y))) / std::log1p(static_cast<double>(largest));
-}
 
 /// A grid of at most that many cells, all of the same size (unequal ones would show stripes that are not
 /// there) and square, except for very long matrices.
@@ -58,7 +57,10 @@ template <class V> density_grid find_density(const csr<V>& a, int max_width, int
     offset* line = out.count.data() + static_cast<std::size_t>(i / out.cell_rows) * out.width;
     for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) ++line[a.col[k] / out.cell_cols];
   }
-  if (!out.count.empty()) out.largest = *std::max_element(out.count.begin(), out.count.end());
+  for (const offset count : out.count) {
+    out.largest = std::max(out.largest, count);
+    out.filled += count > 0;
+  }
   return out;
 }
 
@@ -94,31 +96,23 @@ std::string draw_squares(const density_grid& grid, int y, bool with_colour) {
   return out + ' ';
 }
 
-/// Which dots are set: those of cells with entries. In a picture that would be mostly dots, ordered
-/// dithering: a dot is set where the shade of its cell exceeds a threshold that differs from dot to dot.
-struct dot_rule {
-  bool is_thinned = false;
-
-  bool is_set(const density_grid& grid, int x, int y) const {
-    constexpr double thresholds[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
-    if (x >= grid.width || y >= grid.height || grid.at(x, y) == 0) return false;
-    return !is_thinned || grid.shade(x, y) > (thresholds[y % 4][x % 4] + 0.5) / 16;
-  }
-};
-
-dot_rule choose_rule(const density_grid& grid, bool with_colour) {
-  const auto set = std::count_if(grid.count.begin(), grid.count.end(), [](offset n) { return n > 0; });
-  return {!with_colour && grid.largest > 1 && 2 * set > static_cast<std::ptrdiff_t>(grid.count.size())};
+/// Whether a dot is set: where its cell has entries. In a picture that would be mostly dots (`is_thinned`),
+/// ordered dithering: where the shade of its cell exceeds a threshold that differs from dot to dot.
+bool is_set(const density_grid& grid, int x, int y, bool is_thinned) {
+  constexpr double thresholds[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
+  if (x >= grid.width || y >= grid.height || grid.at(x, y) == 0) return false;
+  return !is_thinned || grid.shade(x, y) > (thresholds[y % 4][x % 4] + 0.5) / 16;
 }
 
 /// The braille character for the dots from (left, top) on.
-std::string draw_dots(const density_grid& grid, int left, int top, dot_rule rule, bool with_colour) {
+std::string draw_dots(const density_grid& grid, int left, int top, bool with_colour) {
   constexpr unsigned bits[dots_down][dots_across] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+  const bool is_thinned = !with_colour && grid.largest > 1 && 2 * grid.filled > std::ssize(grid.count);
   unsigned pattern = 0;
   double shade = 0;
   for (int y = 0; y < dots_down; ++y)
     for (int x = 0; x < dots_across; ++x)
-      if (rule.is_set(grid, left + x, top + y)) {
+      if (is_set(grid, left + x, top + y, is_thinned)) {
         pattern |= bits[y][x];
         shade = std::max(shade, grid.shade(left + x, top + y));
       }
@@ -139,13 +133,12 @@ std::string draw_text(const density_grid& grid, text_space space, bool with_colo
   const bool in_squares = grid.is_one_to_one() && fits_in_squares(grid.height, grid.width, space);
   const int width = in_squares ? 2 * grid.width + 1 : (grid.width + dots_across - 1) / dots_across;
   const int line_height = in_squares ? 1 : dots_down;
-  const dot_rule rule = choose_rule(grid, with_colour);
   std::string out = frame_line(width, "┌", "┐");
   for (int y = 0; y < grid.height; y += line_height) {
     out += "│";
     if (in_squares) out += draw_squares(grid, y, with_colour);
     for (int x = 0; !in_squares && x < grid.width; x += dots_across)
-      out += draw_dots(grid, x, y, rule, with_colour);
+      out += draw_dots(grid, x, y, with_colour);
     out += "│\n";
   }
   return out + frame_line(width, "└", "┘");
@@ -161,16 +154,10 @@ constexpr rgb pixel_ramp[] = {{158, 210, 230}, {86, 160, 211}, {52, 104, 176}, {
 constexpr int largest_square = 48;  // pixels, for an entry of a tiny matrix
 constexpr int least_square_with_gap = 6;
 
-/// Whether single pixels would hardly be visible.
-bool is_faint(const density_grid& grid) {
-  const auto filled = std::count_if(grid.count.begin(), grid.count.end(), [](offset n) { return n > 0; });
-  return 50 * filled < static_cast<std::ptrdiff_t>(grid.count.size());
-}
-
 template <class V> density_grid find_image_density(const csr<V>& a, int size) {
   density_grid grid = find_density(a, size, size);
-  if (grid.is_one_to_one() || size < 2 || !is_faint(grid)) return grid;
-  return find_density(a, size / 2, size / 2);
+  const bool is_faint = 50 * grid.filled < std::ssize(grid.count);  // single pixels would hardly be visible
+  return grid.is_one_to_one() || size < 2 || !is_faint ? grid : find_density(a, size / 2, size / 2);
 }
 
 image draw_image(const density_grid& grid, int size) {

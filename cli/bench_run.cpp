@@ -125,17 +125,6 @@ template <class V> class kernel_entry final : public entry<V> {
   ready_matrix<V> ready_;
 };
 
-template <class V>
-void load_kernels_in(const std::vector<const kernel_row*>& kernels, const bench_setting& setting) {
-  const csr<V> small{1, 1, {0, 1}, {0}, {1}};
-  for (const kernel_row* kernel : kernels) {
-    try {
-      make_ready(*kernel, small, std::vector<V>(1, 1), {.on = setting.on});
-    } catch (const error&) {  // the measurement reports it
-    }
-  }
-}
-
 /// The size of a large matrix as CSR in double.
 double target_bytes(const device& on) {
   constexpr double mebibyte = 1 << 20;
@@ -159,8 +148,14 @@ constexpr double row_bytes(double entries) { return 12 * entries + 4; }
 }  // namespace
 
 void load_kernels(const std::vector<const kernel_row*>& kernels, const bench_setting& setting) {
-  load_kernels_in<float>(kernels, setting);
-  load_kernels_in<double>(kernels, setting);
+  const auto load = [&](const kernel_row& kernel, auto one) {
+    const csr<decltype(one)> small{1, 1, {0, 1}, {0}, {one}};
+    try {
+      make_ready(kernel, small, std::vector(1, one), {.on = setting.on});
+    } catch (const error&) {  // the measurement reports it
+    }
+  };
+  for (const kernel_row* kernel : kernels) load(*kernel, 1.0F), load(*kernel, 1.0);
 }
 
 template <class V>

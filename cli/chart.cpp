@@ -119,15 +119,11 @@ class sheet {
     cairo_restore(pen_);
   }
 
-  void outline(const box& around, rgb colour) {
+  void outline(const box& around, rgb colour, bool is_filled = false) {
     cairo_rectangle(pen_, around.left, around.top, around.width, around.height);
-    stroke(colour, 1);
-  }
-
-  void fill_white(const box& all_of) {
-    cairo_rectangle(pen_, all_of.left, all_of.top, all_of.width, all_of.height);
     cairo_set_source_rgb(pen_, 1, 1, 1);
-    cairo_fill(pen_);
+    if (is_filled) cairo_fill_preserve(pen_);
+    stroke(colour, 1);
   }
 
   void dot(chart_point centre, rgb colour) {
@@ -243,8 +239,7 @@ void draw_legend(sheet& on, const line_chart& chart) {
   if (lines == 0) return;
   const double right = on.inside.right() - 14, wide = widest + gap + sample;
   const box around{right - wide - gap, on.inside.top + 8, wide + 2 * gap, line_height * lines + 8};
-  on.fill_white(around);
-  on.outline(around, grid_grey);
+  on.outline(around, grid_grey, true);
   double y = on.inside.top + 22;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) continue;

@@ -16,10 +16,8 @@
 namespace nz::cli {
 namespace {
 
-struct factors {
-  double alpha, beta;
-};
-constexpr factors pairs_of_factors[] = {{1, 0}, {2, -1}, {-0.5, 0.25}};
+/// alpha and beta.
+constexpr std::pair<double, double> pairs_of_factors[] = {{1, 0}, {2, -1}, {-0.5, 0.25}};
 
 /// Uniform in [-1, 1), the same on every machine.
 template <class V> std::vector<V> random_vector(index length, std::mt19937_64& source) {
@@ -34,7 +32,7 @@ template <class V> void explain_refusal(const csr<V>& a, padding_budget budget, 
     if (format.name == out.kernel->format) {
       const format_cost cost = find_cost(format, a, budget);
       out.size = cost.size.value_or(footprint());
-      out.is_too_large = cost.is_too_large();
+      out.is_too_large = cost.size && cost.refusal;
     }
 }
 
@@ -80,8 +78,8 @@ std::string refusal_text(padding_budget budget) {
 template <class V> trials_of_matrix<V> make_trials(const csr<V>& a, int pairs) {
   std::mt19937_64 source(1);
   trials_of_matrix<V> out{random_vector<V>(a.cols, source), {}};
-  for (const factors& f : std::span(pairs_of_factors).first(static_cast<std::size_t>(pairs))) {
-    const auto alpha = static_cast<V>(f.alpha), beta = static_cast<V>(f.beta);
+  for (const auto& pair : std::span(pairs_of_factors).first(static_cast<std::size_t>(pairs))) {
+    const auto alpha = static_cast<V>(pair.first), beta = static_cast<V>(pair.second);
     std::vector<V> y = random_vector<V>(a.rows, source);
     if (beta == V{0}) std::fill(y.begin(), y.end(), std::numeric_limits<V>::quiet_NaN());
     auto exact = reference::multiply_exactly<V>(alpha, a, out.x, beta, y);

@@ -17,8 +17,6 @@ namespace nz::cli {
 struct format_cost {
   std::optional<footprint> size = {};       // none: the format does not suit the matrix, whatever the budget
   std::optional<std::string> refusal = {};  // the library's reason; none: the format accepts the matrix
-
-  bool is_too_large() const { return size && refusal; }
 };
 
 /// Computed without converting the matrix.

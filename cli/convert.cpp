@@ -52,10 +52,8 @@ void run(generate_options& options) {
     try {
       a = generate::from_spec<decltype(zero)>(fmt::format("{}", fmt::join(options.words, ":")), seed);
     } catch (const error& e) {
-      std::vector<std::string> kinds;
-      for (const generate::kind& kind : generate::kinds()) kinds.emplace_back(kind.name);
       throw usage_error(e.what() +
-                        (generate::is_spec(options.words[0]) ? "" : suggestion(options.words[0], kinds)));
+                        (generate::is_spec(options.words[0]) ? "" : similar_generator(options.words[0])));
     }
     options.output.write(a);
   });

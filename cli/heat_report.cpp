@@ -17,25 +17,19 @@ namespace {
 constexpr int history_columns = 480;
 constexpr std::size_t most_rows = 800;  // of a picture
 
-/// Where section `i` of `sections` begins.
-std::int64_t section_begin(std::int64_t count, int sections, int i) { return count * i / sections; }
-
 /// The averages of at(x, y) over sections of a plane.
 template <class At>
 small_field average(std::int64_t width, std::int64_t height, int columns, int rows, const At& at) {
-  small_field out;
-  out.columns = static_cast<int>(std::min<std::int64_t>(columns, width));
-  out.rows = static_cast<int>(std::min<std::int64_t>(rows, height));
+  small_field out{static_cast<int>(std::min<std::int64_t>(columns, width)),
+                  static_cast<int>(std::min<std::int64_t>(rows, height))};
   for (int r = 0; r < out.rows; ++r)
     for (int c = 0; c < out.columns; ++c) {
+      const std::int64_t left = width * c / out.columns, right = width * (c + 1) / out.columns;
+      const std::int64_t low = height * r / out.rows, high = height * (r + 1) / out.rows;
       double sum = 0;
-      std::int64_t count = 0;
-      for (std::int64_t y = section_begin(height, out.rows, r); y < section_begin(height, out.rows, r + 1);
-           ++y)
-        for (std::int64_t x = section_begin(width, out.columns, c);
-             x < section_begin(width, out.columns, c + 1); ++x, ++count)
-          sum += at(x, y);
-      out.value.push_back(sum / static_cast<double>(count));
+      for (std::int64_t y = low; y < high; ++y)
+        for (std::int64_t x = left; x < right; ++x) sum += at(x, y);
+      out.value.push_back(sum / static_cast<double>((right - left) * (high - low)));
     }
   return out;
 }
@@ -49,17 +43,9 @@ int cube_colour(double part) {
 
 }  // namespace
 
-double small_field::lowest() const {
-  return value.empty() ? 0 : *std::min_element(value.begin(), value.end());
-}
-double small_field::highest() const {
-  return value.empty() ? 0 : *std::max_element(value.begin(), value.end());
-}
-
 small_field shrink(const small_field& field, int columns, int rows) {
-  return average(field.columns, field.rows, columns, rows, [&](std::int64_t x, std::int64_t y) {
-    return field.value[static_cast<std::size_t>(y * field.columns + x)];
-  });
+  return average(field.columns, field.rows, columns, rows,
+                 [&](std::int64_t x, std::int64_t y) { return field.at(x, y); });
 }
 
 template <class V> small_field shrink(std::span<const V> q, const cell_grid& grid, int columns, int rows) {
@@ -111,12 +97,7 @@ const std::vector<double>& heat_history::nearest(double step) const {
 std::string draw_heat(const small_field& field, bool with_colour) {
   constexpr std::string_view shades = " .:-=+*#%@";
   const double low = field.lowest(), extent = std::max(field.highest() - low, 1e-300);
-  const auto part = [&](int x, int y) {
-    return (field.value[static_cast<std::size_t>(y) * static_cast<std::size_t>(field.columns) +
-                        static_cast<std::size_t>(x)] -
-            low) /
-           extent;
-  };
+  const auto part = [&](int x, int y) { return (field.at(x, y) - low) / extent; };
   std::string out = frame_line(field.columns, "┌", "┐");
   for (int y = field.rows - 1; y >= 0; y -= with_colour ? 2 : 1) {
     out += "│";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,8 +16,9 @@ struct small_field {
   int columns = 0, rows = 0;
   std::vector<double> value;  // row by row from the lowest up, columns*rows long
 
-  double lowest() const;
-  double highest() const;
+  double at(std::int64_t x, std::int64_t y) const { return value[static_cast<std::size_t>(y * columns + x)]; }
+  double lowest() const { return value.empty() ? 0 : *std::min_element(value.begin(), value.end()); }
+  double highest() const { return value.empty() ? 0 : *std::max_element(value.begin(), value.end()); }
 };
 
 /// At most so many columns and rows: averages of cells.

@@ -17,11 +17,6 @@
 namespace nz::cli {
 namespace {
 
-const kernel_row& first_row(std::string_view name) {
-  return *std::find_if(kernels().begin(), kernels().end(),
-                       [&](const kernel_row& kernel) { return kernel.name == name; });
-}
-
 std::string devices_of(std::string_view kernel_name) {
   std::string out;
   for (const kernel_row& kernel : kernels())
@@ -35,8 +30,9 @@ void print_tables() {
     format_table.add({std::string(format.name), std::string(format.summary)});
   table kernel_table({"kernel", "format", "runs on", "repeatable", ""});
   for (const kernel_row& kernel : kernels()) {
-    if (&first_row(kernel.name) != &kernel) continue;  // its first row names all its devices
-    kernel_table.add({std::string(kernel.name), std::string(kernel.format), devices_of(kernel.name),
+    const std::string devices = devices_of(kernel.name);
+    if (!devices.starts_with(name_of(kernel.runs_on))) continue;  // its first row names all its devices
+    kernel_table.add({std::string(kernel.name), std::string(kernel.format), devices,
                       kernel.is_repeatable ? "yes" : "no", std::string(kernel.summary)});
   }
   table generator_table({"generator", "parameters", ""});

@@ -52,7 +52,10 @@ std::string version_text() {
 extern "C" void clean_up_and_end(int signal_number) {
   remove_unfinished_output();
   erase_progress();
-  if (signal_number != SIGBUS) raise(signal_number);  // the handler was reset: this ends the program
+  if (signal_number != SIGBUS) {
+    raise(signal_number);  // the handler was reset on entry: this ends the program, and the shell sees why
+    return;
+  }
   // A mapped file that another program truncates raises SIGBUS when it is read.
   constexpr std::string_view line = "nz: a file was truncated while it was being read\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());

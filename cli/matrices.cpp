@@ -52,12 +52,16 @@ void matrix_argument::add_to(command& c) {
   c.precision(precision);
 }
 
+std::string similar_generator(const std::string& word) {
+  std::vector<std::string> names;
+  for (const generate::kind& kind : generate::kinds()) names.emplace_back(kind.name);
+  return suggestion(word, names);
+}
+
 void require_known(const std::string& name) {
   if (is_file(name) || generate::is_spec(name)) return;
-  std::vector<std::string> kinds;
-  for (const generate::kind& kind : generate::kinds()) kinds.emplace_back(kind.name);
   throw parse_error(fmt::format("{}: there is no such file and no such generator (see nz list){}", name,
-                                suggestion(name.substr(0, name.find(':')), kinds)));
+                                similar_generator(name.substr(0, name.find(':')))));
 }
 
 template <class V> loaded_matrix<V> load(const std::string& name) {
@@ -72,19 +76,18 @@ template <class V> loaded_matrix<V> load(const std::string& name) {
 
 template <class V> csr<V> load(const std::string& name, const std::string& values) {
   csr<V> out = load<V>(name).matrix;
-  if (values == "random") randomize_values(out);
-  return out;
-}
-
-template <class V> void randomize_values(csr<V>& a) {
+  if (values != "random") return out;
+  // The value of entry k is a hash of k, uniform in [-1, 1) (rounded, in float) with a full mantissa. Such
+  // values hardly ever repeat: a format that stores repeated or short values gains nothing.
   constexpr int digits = 53;
-  const auto count = static_cast<offset>(a.val.size());
+  const auto count = static_cast<offset>(out.val.size());
 #pragma omp parallel for schedule(static)
   for (offset k = 0; k < count; ++k) {
     const std::uint64_t bits = hash(static_cast<std::uint64_t>(k)) >> (64 - digits);
-    a.val[static_cast<std::size_t>(k)] =
+    out.val[static_cast<std::size_t>(k)] =
         static_cast<V>(std::ldexp(static_cast<double>(bits), 1 - digits) - 1);
   }
+  return out;
 }
 
 void require_stdin_once(const char* command, const std::vector<std::string>& matrices,
@@ -153,7 +156,6 @@ template <class V> void write_vector_file(const std::string& name, std::span<con
 #define NZ_INSTANTIATE(V)                                                            \
   template loaded_matrix<V> load(const std::string&);                                \
   template csr<V> load(const std::string&, const std::string&);                      \
-  template void randomize_values(csr<V>&);                                           \
   template void matrix_output::write(const csr<V>&) const;                           \
   template std::vector<V> vector_of(const csr<V>&, const std::string&);              \
   template std::vector<V> read_vector_file(const std::string&);                      \

@@ -35,10 +35,8 @@ template <class V> loaded_matrix<V> load(const std::string& name);
 /// The same, with `values` as --values gives them.
 template <class V> csr<V> load(const std::string& name, const std::string& values);
 
-/// Replaces the value of entry k by a hash of k, uniform in [-1, 1) (rounded, in float) with a full mantissa.
-/// Such values hardly ever repeat: a format that stores repeated or short values gains nothing.
-template <class V> void randomize_values(csr<V>& a);
-
+/// The suggestion for a generator that does not exist.
+std::string similar_generator(const std::string& word);
 /// Throws `parse_error` unless `name` is a file that exists, or begins like a generator.
 void require_known(const std::string& name);
 /// Throws `usage_error` where standard input would be read twice: by two matrices, or for both precisions.

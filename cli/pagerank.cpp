@@ -25,14 +25,6 @@
 namespace nz::cli {
 namespace {
 
-/// The graph that the command line names.
-struct graph_argument {
-  std::string name;                  // a matrix, or an edge list
-  std::string names;                 // a file with the names of the pages; empty: none
-  std::string precision = "double";  // or "float"
-  bool is_edges = false;             // an edge list, without looking at the file
-};
-
 template <class V> struct loaded_graph {
   csr<V> links;                    // square
   std::vector<std::string> names;  // of the pages, or empty
@@ -44,7 +36,10 @@ template <class V> struct loaded_graph {
 };
 
 struct pagerank_command {
-  graph_argument graph;
+  std::string graph;                 // a matrix, or an edge list
+  std::string names;                 // a file with the names of the pages; empty: none
+  std::string precision = "double";  // or "float"
+  bool is_edges = false;             // an edge list, without looking at the file
   pagerank_options rank;
   std::optional<double> tolerance;  // none: by the precision
   std::string sinks = "redistribute", method = "fused", device = "cpu";
@@ -99,25 +94,25 @@ std::vector<double> read_page_weights(const std::string& name, const loaded_grap
 template <class V> bool is_weight(V value) { return std::isfinite(value) && value >= 0; }
 
 /// Throws `shape_error` where the matrix is not square or the names do not fit; otherwise as `load`.
-template <class V> loaded_graph<V> load_graph(const graph_argument& argument) {
+template <class V> loaded_graph<V> load_graph(const pagerank_command& options) {
   loaded_graph<V> out;
-  const std::string path = input_path(argument.name);
+  const std::string path = input_path(options.graph);
   std::error_code ignored;
   const bool is_file = std::filesystem::is_regular_file(path, ignored);
-  if (argument.is_edges || (is_file && argument.name != "-" && is_edge_list(path))) {
+  if (options.is_edges || (is_file && options.graph != "-" && is_edge_list(path))) {
     auto [links, names] = read_edge_list<V>(path);
     out = {std::move(links), std::move(names)};
   } else {
-    out.links = load<V>(argument.name).matrix;
+    out.links = load<V>(options.graph).matrix;
   }
   if (out.links.rows != out.links.cols)
     throw shape_error(fmt::format("{}: the matrix of a graph is square, but this one is {} × {}",
-                                  argument.name, out.links.rows, out.links.cols));
-  if (argument.names.empty()) return out;
-  out.names = read_names(argument.names);
+                                  options.graph, out.links.rows, out.links.cols));
+  if (options.names.empty()) return out;
+  out.names = read_names(options.names);
   if (out.names.size() != static_cast<std::size_t>(out.links.rows))
     throw shape_error(fmt::format("{}: there must be a name for each of the {} pages, but there are {}",
-                                  argument.names, out.links.rows, out.names.size()));
+                                  options.names, out.links.rows, out.names.size()));
   return out;
 }
 
@@ -161,10 +156,7 @@ std::vector<double> load_page_weights(const std::string& name, const loaded_grap
   return out;
 }
 
-struct ranked_page {
-  index page;
-  double rank;
-};
+using ranked_page = std::pair<index, double>;  // a page and its rank
 
 /// The pages of highest rank, the highest first; pages of equal rank in their order.
 template <class V> std::vector<ranked_page> top_pages(const std::vector<V>& rank, std::int64_t count) {
@@ -178,7 +170,7 @@ template <class V> std::vector<ranked_page> top_pages(const std::vector<V>& rank
       });
   std::vector<ranked_page> out;
   for (std::size_t i = 0; i < shown; ++i)
-    out.push_back({order[i], static_cast<double>(rank[static_cast<std::size_t>(order[i])])});
+    out.emplace_back(order[i], static_cast<double>(rank[static_cast<std::size_t>(order[i])]));
   return out;
 }
 
@@ -211,8 +203,8 @@ json json_of(const pagerank_command& options, const loaded_graph<V>& graph, cons
     if (!graph.names.empty()) row["name"] = graph.name_of(page);
     top.push_back(std::move(row));
   }
-  return {{"graph", options.graph.name},
-          {"precision", options.graph.precision},
+  return {{"graph", options.graph},
+          {"precision", options.precision},
           {"pages", graph.links.rows},
           {"links", graph.links.nnz()},
           {"sinks", found.sinks},
@@ -254,9 +246,8 @@ std::string merged_text(index merged) {
 template <class V>
 void print_summary(const pagerank_command& options, const loaded_graph<V>& graph,
                    const pagerank_result<V>& found) {
-  print(fmt::format("{}  {}, {}; {}; {}\n", bold(options.graph.name), counted(graph.links.rows, "page"),
-                    counted(graph.links.nnz(), "link"), sinks_text(options, found.sinks),
-                    options.graph.precision));
+  print(fmt::format("{}  {}, {}; {}; {}\n", bold(options.graph), counted(graph.links.rows, "page"),
+                    counted(graph.links.nnz(), "link"), sinks_text(options, found.sinks), options.precision));
   print(fmt::format("  {}{}; ranks add up to {:.7g}\n", counted(found.iterations, "iteration"),
                     found.iterations == 0 ? "" : fmt::format(", the last changed {:.3g}", found.error),
                     sum_of(found.rank)));
@@ -273,7 +264,7 @@ template <class V> void require_links(const pagerank_command& options, const loa
   if (options.rank.sinks != sink_rule::refuse) return;
   if (const auto sink = find_sink(graph.links, options.rank.is_weighted))
     throw failed_run(fmt::format(
-        "{}: page {} has no links{}; with --sinks redistribute its rank goes {}", options.graph.name,
+        "{}: page {} has no links{}; with --sinks redistribute its rank goes {}", options.graph,
         graph.name_of(*sink), graph.names.empty() ? " (pages count from 0)" : "", where_sinks_go(options)));
 }
 
@@ -283,14 +274,14 @@ double fraction_done(double change, double tolerance) {
 }
 
 template <class V> void run_in(pagerank_command& options) {
-  const loaded_graph<V> graph = load_graph<V>(options.graph);
+  const loaded_graph<V> graph = load_graph<V>(options);
   require_links(options, graph);
-  if (options.rank.is_weighted) require_link_weights(graph, options.graph.name);
+  if (options.rank.is_weighted) require_link_weights(graph, options.graph);
   std::vector<double> weights;
   if (!options.personalize.empty()) weights = load_page_weights(options.personalize, graph);
   options.rank.personalization = weights;
   options.rank.tolerance = options.tolerance.value_or(sizeof(V) == sizeof(float) ? float_tolerance : 1e-9);
-  progress_bar bar(fmt::format("ranking {}", options.graph.name));
+  progress_bar bar(fmt::format("ranking {}", options.graph));
   options.rank.progress = [&](std::int64_t iteration, double change) {
     bar.show(std::max(fraction_done(change, options.rank.tolerance),
                       static_cast<double>(iteration) / static_cast<double>(options.rank.max_iterations)));
@@ -304,19 +295,19 @@ template <class V> void run_in(pagerank_command& options) {
     print_summary(options, graph, found);
   if (!found.is_converged && options.rank.tolerance > 0 && found.iterations == 0)
     throw failed_run(fmt::format(
-        "{}: not converged: there was no iteration; allow some with --max-iterations", options.graph.name));
+        "{}: not converged: there was no iteration; allow some with --max-iterations", options.graph));
   if (!found.is_converged && options.rank.tolerance > 0)
     throw failed_run(
         fmt::format("{}: not converged: after {} the ranks still change by {:.3g}; allow "
                     "more with --max-iterations or a larger --tolerance",
-                    options.graph.name, counted(found.iterations, "iteration"), found.error));
+                    options.graph, counted(found.iterations, "iteration"), found.error));
 }
 
 void require_valid(const pagerank_command& options) {
   if (!options.out.empty()) require_extension(options.out, "a rank", {".mtx", ".npz", ".txt", ".tsv"});
   if (options.out == "-" && options.as_json)
     throw usage_error("pagerank: -o - and --json both write to standard output");
-  if (options.graph.name == "-" && (options.personalize == "-" || options.graph.names == "-"))
+  if (options.graph == "-" && (options.personalize == "-" || options.names == "-"))
     throw usage_error("pagerank: only one of the graph and the files can come from standard input");
   if (options.personalize == "-") throw usage_error("pagerank: --personalize needs a file");
 }
@@ -330,18 +321,18 @@ void run(pagerank_command& options) {
   options.rank.plan.on = find_device(options.device);
   if (!options.rank.plan.kernel.empty())
     require_kernel(options.rank.plan.kernel, options.rank.plan.on->kind(), options.method == "fused");
-  with_precision(options.graph.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
+  with_precision(options.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
 
 }  // namespace
 
 void set_up_pagerank(command& c) {
   auto& options = c.runs(run);
-  c.argument("GRAPH", options.graph.name,
+  c.argument("GRAPH", options.graph,
              "A matrix (entry (a, b): a links to b), an edge list (lines of two names), or - (stdin)");
-  c.flag("--edges", options.graph.is_edges, "GRAPH is an edge list (needed only on standard input)");
-  c.file("--names", options.graph.names, "File with the names of the pages, one on each line");
-  c.precision(options.graph.precision);
+  c.flag("--edges", options.is_edges, "GRAPH is an edge list (needed only on standard input)");
+  c.file("--names", options.names, "File with the names of the pages, one on each line");
+  c.precision(options.precision);
   c.number("--damping", options.rank.damping, "D", {0, 1},
            "Fraction of a page's rank that follows its links (0.85)");
   c.number("--tolerance", options.tolerance, "T", {0, 2},

@@ -64,15 +64,7 @@ std::string last_line_of(std::string_view text) {
   _exit(127);
 }
 
-std::vector<int> numbers_in(const cpu_set_t& processors) {
-  std::vector<int> out;
-  for (int p = 0; p < CPU_SETSIZE; ++p)
-    if (CPU_ISSET(p, &processors)) out.push_back(p);
-  return out;
-}
-
-}  // namespace
-
+/// All processors that this process may use, also where OpenMP has bound the calling thread to one of them.
 cpu_set_t own_processors() {
   cpu_set_t out;
   CPU_ZERO(&out);
@@ -84,6 +76,15 @@ cpu_set_t own_processors() {
   if (CPU_COUNT(&out) == 0) sched_getaffinity(0, sizeof out, &out);
   return out;
 }
+
+std::vector<int> numbers_in(const cpu_set_t& processors) {
+  std::vector<int> out;
+  for (int p = 0; p < CPU_SETSIZE; ++p)
+    if (CPU_ISSET(p, &processors)) out.push_back(p);
+  return out;
+}
+
+}  // namespace
 
 pinned_threads::pinned_threads() {
   const std::vector<int> processors = numbers_in(own_processors());

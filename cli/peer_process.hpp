@@ -11,9 +11,6 @@
 // Processes of peers, the memory shared with them, and the binding of threads to processors.
 namespace nz::cli {
 
-/// All processors that this process may use, also where OpenMP has bound the calling thread to one of them.
-cpu_set_t own_processors();
-
 /// Binds each OpenMP thread to its own processor while it lives. Without this, threads that slept while
 /// another entry was measured may wake up on the same processor, and the system separates them only after the
 /// sample. Does nothing where there are more threads than processors, or where OMP_PROC_BIND is set. Peer

@@ -13,7 +13,6 @@
 #include "commands.hpp"
 #include "matrices.hpp"
 #include "output.hpp"
-#include "peer_process.hpp"
 
 namespace nz::cli {
 namespace {

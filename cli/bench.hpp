@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <sched.h>
+
 #include <nonzero/plan/measure.hpp>
 #include <nonzero/plan/plan.hpp>
 
@@ -149,6 +151,24 @@ struct chosen_rows {
 /// The entries of the peers, which share one copy of the matrix. `rows` and `against` must outlive them.
 template <class V>
 void add_peers(entries<V>& to, const csr<V>& a, const trials_of_matrix<V>& against, const chosen_rows& rows);
+
+/// All processors that this process may use, also where OpenMP has bound the calling thread to one of them.
+cpu_set_t own_processors();
+
+/// Binds each OpenMP thread to its own processor while it lives. Without this, threads that slept while
+/// another entry was measured may wake up on the same processor, and the system separates them only after the
+/// sample. Does nothing where there are more threads than processors, or where OMP_PROC_BIND is set. Peer
+/// processes are bound alike.
+class pinned_threads {
+ public:
+  pinned_threads();
+  ~pinned_threads();
+  pinned_threads(const pinned_threads&) = delete;
+  pinned_threads& operator=(const pinned_threads&) = delete;
+
+ private:
+  std::vector<cpu_set_t> before_;  // of each thread; empty: nothing was bound
+};
 
 /// The first preparation by a kernel also loads code, or another library: done once here, so that it is not
 /// measured.

@@ -1,29 +1,265 @@
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <thread>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <nonzero/core/errors.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/core/values.hpp>
 
 #include "bench.hpp"
-#include "peer_process.hpp"
 
+// Peers: processes that run the multiplies of other libraries, and the memory shared with them.
 namespace nz::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr peer_row peers[] = {
     {"openmp_csr", "csr", "openmp_csr", ""}, {"eigen", "csr", "eigen", ""},
     {"graphblas", "csr", "graphblas", ""},   {"petsc_aij", "aij", "petsc", "aij"},
     {"petsc_sell", "sell", "petsc", "sell"}, {"librsb", "rsb", "librsb", ""},
     {"scipy", "csr", "scipy", ""},
+};
+
+namespace fs = std::filesystem;
+using clock = std::chrono::steady_clock;
+constexpr std::size_t longest_line = 4096;
+constexpr std::size_t error_text_bytes = 1 << 16;
+
+std::string last_error() { return std::strerror(errno); }
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+std::string last_line_of(std::string_view text) {
+  text = text.substr(0, text.find('\0'));
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  return printable(text.substr(text.rfind('\n') + 1));
+}
+
+/// In the new process, between fork and exec: calls only what is safe in a signal handler.
+[[noreturn]] void become(const char* program, char* const* arguments, char* const* variables, int socket,
+                         int error_text, const cpu_set_t& processors, pid_t parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // unlike after SIGKILL, mpiexec can then clean up
+  if (getppid() != parent) _exit(127);
+  for (const int number : {SIGPIPE, SIGXFSZ, SIGBUS, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGALRM})
+    signal(number, SIG_DFL);
+  sched_setaffinity(0, sizeof processors, &processors);
+  dup2(socket, STDIN_FILENO);
+  dup2(socket, STDOUT_FILENO);
+  dup2(error_text, STDERR_FILENO);
+  execve(program, arguments, variables);
+  constexpr std::string_view line = "cannot be started\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+  _exit(127);
+}
+
+/// Anonymous memory that another process of the same user can open as a file, by `path`. Nothing is left
+/// behind, however both end.
+class shared_memory {
+ public:
+  /// Zeros. Throws `nz::error` where there is not enough memory.
+  explicit shared_memory(std::size_t bytes) : size_(bytes) {
+    descriptor_ = memfd_create("nonzero", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (descriptor_ < 0)
+      throw error(fmt::format("cannot share memory with other programs: {}", last_error()));
+    // Reserved now: missing memory would later end the program with SIGBUS.
+    const int failure = bytes == 0 ? 0 : posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
+    void* const found = failure != 0 || bytes == 0
+                            ? MAP_FAILED
+                            : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    // A peer that truncates the memory would end this program.
+    fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+    if (found != MAP_FAILED)
+      data_ = static_cast<char*>(found);
+    else if (bytes > 0) {
+      const std::string why = failure != 0 ? std::strerror(failure) : last_error();
+      close(descriptor_);
+      throw error(fmt::format("cannot share {} bytes of memory with other programs: {}", bytes, why));
+    }
+  }
+
+  ~shared_memory() {
+    if (data_ != nullptr) munmap(data_, size_);
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+
+  shared_memory(const shared_memory&) = delete;
+  shared_memory& operator=(const shared_memory&) = delete;
+
+  char* data() { return data_; }
+  std::size_t size() const { return size_; }
+  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), descriptor_); }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_ = -1;
+  char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// How the processes are started: with as many threads as this one uses, each bound to a processor where
+/// there are enough and OMP_PROC_BIND is not set.
+struct peer_environment {
+  int threads = thread_count(0);
+  cpu_set_t processors = own_processors();
+  std::vector<std::string> variables;  // NAME=VALUE
+
+  peer_environment() {
+    // Threads of a peer that waits must sleep, whatever the setting for nz is.
+    const std::string_view ours[] = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"};
+    for (char** v = environ; *v != nullptr; ++v) {
+      const std::string_view variable = *v;
+      const std::string_view name = variable.substr(0, variable.find('='));
+      if (std::find(std::begin(ours), std::end(ours), name) == std::end(ours))
+        variables.emplace_back(variable);
+    }
+    variables.push_back(fmt::format("OMP_NUM_THREADS={}", threads));
+    if (getenv("OMP_PROC_BIND") == nullptr && threads <= CPU_COUNT(&processors))
+      variables.emplace_back("OMP_PROC_BIND=true");
+    // Freed memory stays in the process: otherwise a library that allocates y for every product (GraphBLAS,
+    // SciPy) would spend most of its time on page faults.
+    for (const char* setting : {"MALLOC_MMAP_MAX_=0", "MALLOC_TRIM_THRESHOLD_=1099511627776"})
+      variables.emplace_back(setting);
+  }
+};
+
+/// A program that answers each line with one line (bench/peers/protocol.hpp), in its own process group. It
+/// ends with this object, and when this process ends in any way.
+class peer_process {
+ public:
+  /// Throws `nz::error` where it cannot be started.
+  peer_process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+               const peer_environment& environment)
+      : error_text_(error_text_bytes) {
+    std::vector<std::string> words{program}, variables = environment.variables;
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const auto argv = pointers_to(words), envp = pointers_to(variables);
+    if (access(program.c_str(), X_OK) != 0) throw error(fmt::format("cannot be started: {}", last_error()));
+    int ends[2];
+    // Not a pipe: writing to a process that has ended would raise SIGPIPE.
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+      throw error(fmt::format("cannot be started: {}", last_error()));
+    const pid_t self = getpid();
+    id_ = fork();
+    if (id_ == 0)
+      become(program.c_str(), argv.data(), envp.data(), ends[1], error_text_.descriptor(),
+             environment.processors, self);
+    const std::string why = last_error();
+    close(ends[1]);
+    socket_ = ends[0];
+    if (id_ > 0) {
+      setpgid(id_, id_);  // the child does the same; either may come first
+      return;
+    }
+    close(socket_);
+    throw error(fmt::format("cannot be started: {}", why));
+  }
+
+  ~peer_process() {
+    end();
+    close(socket_);
+  }
+  peer_process(const peer_process&) = delete;
+  peer_process& operator=(const peer_process&) = delete;
+
+  /// Its answer, without the end of line. Throws `nz::error` with the reason where no answer comes within so
+  /// many seconds; the process cannot be used any more then.
+  std::string ask(std::string_view line, double seconds) {
+    const auto until = clock::now() + std::chrono::duration<double>(seconds);
+    const std::string sent = std::string(line) + "\n";
+    if (!unread_.empty()) give_up(fmt::format("says more than it was asked: {}", printable(unread_)));
+    if (send(socket_, sent.data(), sent.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(sent.size()))
+      report_end();
+    while (true) {
+      const std::size_t end_of_line = unread_.find('\n');
+      if (end_of_line != std::string::npos) {
+        std::string answer = unread_.substr(0, end_of_line);
+        unread_.erase(0, end_of_line + 1);
+        return answer;
+      }
+      if (unread_.size() > longest_line) give_up("its answer has no end");
+      const double left = std::chrono::duration<double>(until - clock::now()).count();
+      pollfd wanted{socket_, POLLIN, 0};
+      const int ready = left <= 0 ? 0 : poll(&wanted, 1, static_cast<int>(std::min(left * 1e3, 1e6)) + 1);
+      if (ready < 0 && errno == EINTR) continue;
+      if (left <= 0) give_up(fmt::format("no answer in {:g} s", seconds));
+      if (ready == 0) continue;
+      char bytes[1024];
+      const ssize_t got = recv(socket_, bytes, sizeof bytes, 0);
+      if (got <= 0) report_end();
+      unread_.append(bytes, static_cast<std::size_t>(got));
+    }
+  }
+
+ private:
+  [[noreturn]] void give_up(const std::string& why) {
+    is_lost_ = true;
+    end();
+    throw error(why);
+  }
+
+  [[noreturn]] void report_end() {
+    if (!has_ended_within(1)) give_up("it closed the connection");
+    std::string why = WIFSIGNALED(status_) ? fmt::format("it was ended by signal {}", WTERMSIG(status_))
+                                           : fmt::format("it ended with status {}", WEXITSTATUS(status_));
+    const std::string last_line = last_line_of({error_text_.data(), error_text_.size()});
+    if (!last_line.empty()) why += ": " + last_line;
+    give_up(why);
+  }
+
+  bool has_ended_within(double seconds) {
+    const auto until = clock::now() + std::chrono::duration<double>(seconds);
+    while (id_ > 0) {
+      const pid_t ended = waitpid(id_, &status_, WNOHANG);
+      if (ended == id_ || (ended < 0 && errno != EINTR)) id_ = -1;
+      if (id_ < 0) break;
+      if (clock::now() > until) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+
+  void end() {
+    if (id_ < 0) return;
+    constexpr std::string_view quit = "quit\n";
+    if (!is_lost_) send(socket_, quit.data(), quit.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(socket_, SHUT_RDWR);
+    const pid_t group = id_;
+    if (!is_lost_ && has_ended_within(5)) return;
+    for (const int signal_number : {SIGTERM, SIGKILL}) {
+      kill(-group, signal_number);
+      if (has_ended_within(3)) return;
+    }
+  }
+
+  shared_memory error_text_;  // its standard error; messages give the last line
+  pid_t id_ = -1;             // -1: it has ended
+  int status_ = 0;
+  int socket_ = -1;
+  bool is_lost_ = false;  // it failed to answer: end it by signals
+  std::string unread_;
 };
 
 /// The word as a number; none where it is not finite, or negative.
@@ -112,9 +348,9 @@ template <class V> class peer_entry final : public entry<V> {
   }
 
   double run(int calls, bool) override {  // it always warms up by itself
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = clock::now();
     const std::string answer = ask(fmt::format("time {}", calls));
-    const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double passed = std::chrono::duration<double>(clock::now() - start).count();
     std::string_view rest = answer;
     const std::string_view word = next_word(rest);
     const auto seconds = number_in(rest);

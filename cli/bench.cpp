@@ -113,50 +113,43 @@ std::vector<std::string_view> baselines_on(device_kind kind) {
 
 /// Prints the results, matrix by matrix, and writes the JSON. Its file is opened before the work, which would
 /// be lost if the file could not be written.
-class bench_record {
- public:
-  bench_record(const bench_setting& setting, std::optional<output_file>& file, bool prints_json)
-      : setting_(setting), file_(file), prints_json_(prints_json) {
-    show(setting_text(setting));
+struct bench_record {
+  const bench_setting& setting;
+  std::optional<output_file>& file;
+  bool prints_json;
+  std::vector<json> matrices = {};
+  bench_summary summary = {};
+  std::int64_t results = 0, wrong = 0;
+
+  void show(const std::string& text) {
+    if (!prints_json) print(text);
+    finish_output();
   }
 
   void add(const bench_matrix& matrix) {
-    show("\n" + matrix_text(matrix, setting_) + comparison_text(matrix));
-    matrices_.push_back(json_of(matrix, setting_));
-    if (setting_.has_peers()) matrices_.back()["against_peers"] = comparison_json(matrix);
-    summary_.add(matrix, setting_);
+    show("\n" + matrix_text(matrix, setting) + comparison_text(matrix));
+    matrices.push_back(json_of(matrix, setting));
+    if (setting.has_peers()) matrices.back()["against_peers"] = comparison_json(matrix);
+    summary.add(matrix, setting);
     for (const bench_result& r : matrix.results) {
-      results_ += !r.is_refused();
-      wrong_ += r.is_wrong();
+      results += !r.is_refused();
+      wrong += r.is_wrong();
     }
   }
 
   /// Throws `failed_run` if any result was wrong.
   void finish() {
-    if (const std::string text = summary_.text(); !text.empty()) show("\n" + text);
-    json all = json_of(setting_, matrices_);
-    if (setting_.has_peers()) all["against_peers"] = summary_.json_value();
+    if (const std::string text = summary.text(); !text.empty()) show("\n" + text);
+    json all = json_of(setting, matrices);
+    if (setting.has_peers()) all["against_peers"] = summary.json_value();
     const std::string text = text_of(all);
-    if (prints_json_) print(text);
-    if (file_) {
-      file_->write(text.data(), text.size());
-      file_->commit();
+    if (prints_json) print(text);
+    if (file) {
+      file->write(text.data(), text.size());
+      file->commit();
     }
-    if (wrong_ > 0) throw failed_run(fmt::format("bench: {} of {} results are wrong", wrong_, results_));
+    if (wrong > 0) throw failed_run(fmt::format("bench: {} of {} results are wrong", wrong, results));
   }
-
- private:
-  void show(const std::string& text) {
-    if (!prints_json_) print(text);
-    finish_output();
-  }
-
-  const bench_setting& setting_;
-  std::optional<output_file>& file_;
-  bool prints_json_;
-  std::vector<json> matrices_;
-  bench_summary summary_;
-  std::int64_t results_ = 0, wrong_ = 0;
 };
 
 std::optional<double> pinned_read_ceiling(const std::shared_ptr<device>& on, const measure_options& options) {
@@ -184,7 +177,8 @@ void run(const bench_options& options) {
                               on->kind() == device_kind::cuda ? "cusparse_csr_alg1" : "",
                               options.values};
   load_kernels(rows.kernels, setting);
-  bench_record record(setting, file, prints_json);
+  bench_record record{setting, file, prints_json};
+  record.show(setting_text(setting));
   std::vector<std::string> matrices = options.matrices;
   if (matrices.empty() || options.is_suite_wanted) {
     const std::vector<std::string> suite = suite_for(*on);

@@ -122,11 +122,11 @@ class shared_memory {
 /// How the processes are started: with as many threads as this one uses, each bound to a processor where
 /// there are enough and OMP_PROC_BIND is not set.
 struct peer_environment {
-  int threads = thread_count(0);
   cpu_set_t processors = own_processors();
   std::vector<std::string> variables;  // NAME=VALUE
 
   peer_environment() {
+    const int threads = thread_count(0);
     // Threads of a peer that waits must sleep, whatever the setting for nz is.
     const std::string_view ours[] = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"};
     for (char** v = environ; *v != nullptr; ++v) {

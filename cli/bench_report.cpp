@@ -188,7 +188,7 @@ std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting
                   setting.values == "random" ? ", random values" : "", cache_text(matrix, *setting.on));
   const result_table rows(matrix, setting);
   table made = rows.make(0);
-  if (is_terminal(STDOUT_FILENO)) {
+  if (::isatty(STDOUT_FILENO) == 1) {
     const int room = terminal_size(STDOUT_FILENO).columns;
     for (int out = 1; out <= result_table::most_left_out && made.width() > room; ++out) made = rows.make(out);
   }
@@ -229,18 +229,17 @@ json json_of(const bench_matrix& matrix, const bench_setting& setting) {
       row["why"] = r.is_refused() ? r.refusal : r.failure;
     else
       row["error_in_bounds"] = static_cast<double>(r.error);
-    if (r.is_timed()) {
-      row["seconds"] = r.time.seconds;
-      row["low_quartile"] = r.time.low;
-      row["high_quartile"] = r.time.high;
-      row["samples"] = r.time.samples;
-      row["calls_per_sample"] = r.time.calls_per_sample;
-      row["gflops"] = matrix.gigaflops(r);
-      row["bytes_per_second"] = matrix.bytes_per_second(r);
-      row["part_of_ceiling"] = matrix.bytes_per_second(r) / setting.ceiling();
-      row["prepare_seconds"] = r.prepare_seconds;
-      row["pays_after"] = matrix.pays_after(r, setting);
-    }
+    if (r.is_timed())
+      row.update({{"seconds", r.time.seconds},
+                  {"low_quartile", r.time.low},
+                  {"high_quartile", r.time.high},
+                  {"samples", r.time.samples},
+                  {"calls_per_sample", r.time.calls_per_sample},
+                  {"gflops", matrix.gigaflops(r)},
+                  {"bytes_per_second", matrix.bytes_per_second(r)},
+                  {"part_of_ceiling", matrix.bytes_per_second(r) / setting.ceiling()},
+                  {"prepare_seconds", r.prepare_seconds},
+                  {"pays_after", matrix.pays_after(r, setting)}});
     results.push_back(std::move(row));
   }
   const bench_result* const base = matrix.find_baseline(setting);

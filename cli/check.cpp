@@ -65,35 +65,24 @@ json json_of(const checked_matrix& matrix, const std::string& values) {
           {"results", results}};
 }
 
-struct kernel_on_device {
-  const kernel_row& kernel;
-  std::shared_ptr<device> on;
-};
-
-/// The kernels that can run here, with the device that each runs on.
-std::vector<kernel_on_device> kernels_on(const std::string& device_name) {
-  const auto wanted = device_name.empty() ? devices() : std::vector{find_device(device_name)};
-  std::vector<kernel_on_device> out;
-  for (const kernel_row& kernel : kernels())
-    for (const auto& on : wanted)
-      if (on->kind() == kernel.runs_on) out.push_back({kernel, on});
-  return out;
-}
-
 template <class V> checked_matrix check_matrix(const std::string& name, const check_options& options) {
   const csr<V> a = load<V>(name, options.values);
   checked_matrix out{name, precision_name<V>(), a.rows, a.cols, a.nnz()};
   const trials_of_matrix<V> against = make_trials(a, 3);
   progress_bar bar("checking " + name);
-  for (const auto& [kernel, on] : kernels_on(options.device)) {
+  const auto wanted = options.device.empty() ? devices() : std::vector{find_device(options.device)};
+  for (const kernel_row& kernel : kernels()) {
     bar.show(static_cast<double>(&kernel - kernels().data()) / static_cast<double>(kernels().size()));
-    const prepare_options how{.budget = options.budget, .on = on, .simd = options.simd};
-    out.results.push_back(try_kernel<V>(
-        kernel, a, against, options.budget, [&, &row = kernel] { return make_ready(row, a, against.x, how); },
-        [](ready_matrix<V>&) {}));
-    out.checked += !out.results.back().is_refused();
-    out.refused += out.results.back().is_refused();
-    out.wrong += out.results.back().is_wrong();
+    for (const auto& on : wanted) {
+      if (on->kind() != kernel.runs_on) continue;
+      const prepare_options how{.budget = options.budget, .on = on, .simd = options.simd};
+      const outcome& found = out.results.emplace_back(try_kernel<V>(
+          kernel, a, against, options.budget, [&] { return make_ready(kernel, a, against.x, how); },
+          [](ready_matrix<V>&) {}));
+      out.checked += !found.is_refused();
+      out.refused += found.is_refused();
+      out.wrong += found.is_wrong();
+    }
   }
   return out;
 }

@@ -27,12 +27,6 @@ struct findings {
   std::vector<format_cost> costs;  // one for each of formats()
 };
 
-template <class V> std::vector<format_cost> find_costs(const csr<V>& a, padding_budget budget) {
-  std::vector<format_cost> out;
-  for (const format_row& format : formats()) out.push_back(find_cost(format, a, budget));
-  return out;
-}
-
 std::string file_text(const matrix_market_info& file) {
   return fmt::format("{} {} {}", to_string(file.layout), to_string(file.field), to_string(file.symmetry));
 }
@@ -151,8 +145,9 @@ void run(const info_options& options) {
   with_precision(options.matrix.precision, [&](auto zero) {
     using value = decltype(zero);
     const loaded_matrix<value> loaded = load<value>(options.matrix.name);
-    const findings found{find_features(loaded.matrix), loaded.file, loaded.duplicates_summed,
-                         find_costs(loaded.matrix, options.budget)};
+    findings found{find_features(loaded.matrix), loaded.file, loaded.duplicates_summed, {}};
+    for (const format_row& format : formats())
+      found.costs.push_back(find_cost(format, loaded.matrix, options.budget));
     if (options.as_json) return print_json(json_of(found, options.matrix));
     print(fmt::format("{}  {}, {}, {}\n\n", bold(options.matrix.name),
                       shape_text(found.features.rows, found.features.cols),

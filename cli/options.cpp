@@ -289,7 +289,7 @@ std::string parse_and_run(int argc, char** argv, const std::string& version, con
 std::vector<command_options> all_options() {
   const parser nz;
   std::vector<command_options> out;
-  for (std::size_t i = 0; i < nz.all.size(); ++i) out.push_back({table_of_commands[i], nz.all[i].options()});
+  for (std::size_t i = 0; i < nz.all.size(); ++i) out.emplace_back(table_of_commands[i], nz.all[i].options());
   return out;
 }
 

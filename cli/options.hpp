@@ -122,10 +122,7 @@ class command {
 /// help or the version was asked for. Throws `usage_error` where the command line is wrong.
 std::string parse_and_run(int argc, char** argv, const std::string& version, const std::string& footer);
 
-struct command_options {
-  command_row row;
-  std::vector<option_row> options;
-};
+using command_options = std::pair<command_row, std::vector<option_row>>;
 /// The options of every command, for shell completion.
 std::vector<command_options> all_options();
 

@@ -119,8 +119,6 @@ std::string printable(std::string_view text, char by) {
   return out;
 }
 
-bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
-
 extent terminal_size(int descriptor) {
   extent out;
   if (winsize size = {}; ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
@@ -139,7 +137,7 @@ bool has_colour() {
     const char* term = std::getenv("TERM");
     const char* no_color = std::getenv("NO_COLOR");
     const bool is_dumb = term == nullptr || std::string_view(term) == "dumb";
-    return is_terminal(STDOUT_FILENO) && !is_dumb && (no_color == nullptr || *no_color == '\0');
+    return ::isatty(STDOUT_FILENO) == 1 && !is_dumb && (no_color == nullptr || *no_color == '\0');
   }();
   return colour;
 }
@@ -218,7 +216,7 @@ std::string table::text() const {
 }
 
 progress_bar::progress_bar(std::string label)
-    : label_(std::move(label)), is_wanted_(is_terminal(STDERR_FILENO)), next_(clock::now() + delay) {}
+    : label_(std::move(label)), is_wanted_(::isatty(STDERR_FILENO) == 1), next_(clock::now() + delay) {}
 
 progress_bar::~progress_bar() { erase_progress(); }
 

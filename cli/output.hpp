@@ -49,8 +49,6 @@ std::string shape_text(std::int64_t rows, std::int64_t cols);
 /// The text without control characters, each replaced by `by`.
 std::string printable(std::string_view text, char by = ' ');
 
-bool is_terminal(int descriptor);
-
 struct extent {
   int columns = 80, lines = 40;
 };

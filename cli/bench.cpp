@@ -1,17 +1,13 @@
 #include "bench.hpp"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <nonzero/io/output_file.hpp>
 
-#include "commands.hpp"
 #include "matrices.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {
@@ -152,11 +148,6 @@ struct bench_record {
   }
 };
 
-std::optional<double> pinned_read_ceiling(const std::shared_ptr<device>& on, const measure_options& options) {
-  const pinned_threads pinned;
-  return read_ceiling(on, options);
-}
-
 void run(const bench_options& options) {
   require_stdin_once("bench", options.matrices, options.precision);
   for (const std::string& name : options.matrices) require_known(name);
@@ -166,9 +157,13 @@ void run(const bench_options& options) {
   std::optional<output_file> file;
   if (!options.json_file.empty() && !prints_json) file.emplace(options.json_file);
   const measure_options ceiling{.budget_seconds = std::min(options.seconds, full_ceiling.budget_seconds)};
+  const auto pinned_read_ceiling = [&] {
+    const pinned_threads pinned;
+    return read_ceiling(on, ceiling);
+  };
   const bench_setting setting{on,
                               copy_ceiling(on, ceiling),
-                              pinned_read_ceiling(on, ceiling),
+                              pinned_read_ceiling(),
                               baselines_on(on->kind()),
                               options.budget,
                               options.seconds,

@@ -1,13 +1,10 @@
 #include <algorithm>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "checking.hpp"
-#include "commands.hpp"
 #include "matrices.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {

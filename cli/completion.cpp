@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "commands.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 // Completion scripts for shells, generated from the table of commands and their options.

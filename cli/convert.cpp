@@ -1,14 +1,12 @@
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <nonzero/io/generate.hpp>
 
-#include "commands.hpp"
 #include "matrices.hpp"
+#include "options.hpp"
 
 // The commands that write a matrix: nz convert and nz generate.
 namespace nz::cli {

@@ -2,9 +2,6 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,9 +12,9 @@
 #include <nonzero/plan/kernels.hpp>
 
 #include "chart.hpp"
-#include "commands.hpp"
 #include "heat_report.hpp"
 #include "matrices.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {

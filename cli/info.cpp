@@ -1,14 +1,12 @@
 #include <algorithm>
-#include <optional>
-#include <string>
 
 #include <fmt/format.h>
 
 #include <nonzero/plan/features.hpp>
 
 #include "checking.hpp"
-#include "commands.hpp"
 #include "matrices.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <optional>
-#include <string>
 
 #include <fmt/format.h>
 
@@ -11,7 +9,7 @@
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/kernels.hpp>
 
-#include "commands.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {

@@ -5,7 +5,6 @@
 #include <exception>
 #include <new>
 #include <stdexcept>
-#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +14,7 @@
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/io/output_file.hpp>
 
-#include "commands.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {

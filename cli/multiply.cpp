@@ -1,18 +1,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <nonzero/plan/kernels.hpp>
 
-#include "commands.hpp"
 #include "matrices.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {

@@ -12,8 +12,6 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/cpu/targets.hpp>
 
-#include "commands.hpp"
-
 namespace nz::cli {
 namespace {
 

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <sstream>
 #include <unordered_map>
 
@@ -18,8 +17,8 @@
 #include <nonzero/io/read.hpp>
 #include <nonzero/plan/kernels.hpp>
 
-#include "commands.hpp"
 #include "matrices.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {

@@ -1,13 +1,11 @@
-#include <optional>
-#include <string>
 
 #include <fmt/format.h>
 
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/plan/plan.hpp>
 
-#include "commands.hpp"
 #include "matrices.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {

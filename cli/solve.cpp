@@ -3,9 +3,6 @@
 #include <filesystem>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,8 +11,8 @@
 #include <nonzero/plan/kernels.hpp>
 
 #include "chart.hpp"
-#include "commands.hpp"
 #include "matrices.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {
@@ -159,15 +156,14 @@ double fraction_done(const cg_options& options, index rows, std::int64_t iterati
   return std::max(static_cast<double>(iteration) / most, std::log(residual) / way);
 }
 
-/// Puts the name of the matrix before the message.
-template <class Body> auto naming(const std::string& matrix, const Body& body) {
-  try {
-    return body();
-  } catch (const unsupported& e) {
-    throw unsupported(fmt::format("{}: {}", matrix, e.what()));
-  } catch (const shape_error& e) {
-    throw shape_error(fmt::format("{}: {}", matrix, e.what()));
-  }
+/// Puts the name of the matrix before the message of an error.
+template <class V>
+cg_result<V> solve(const solve_command& options, const csr<V>& a, const std::vector<V>& b) try {
+  return conjugate_gradients<V>(a, b, options.solve);
+} catch (const unsupported& e) {
+  throw unsupported(fmt::format("{}: {}", options.matrix.name, e.what()));
+} catch (const shape_error& e) {
+  throw shape_error(fmt::format("{}: {}", options.matrix.name, e.what()));
 }
 
 template <class V> void run_in(solve_command& options) {
@@ -175,13 +171,12 @@ template <class V> void run_in(solve_command& options) {
   const std::vector<V> b = read_vector_or<V>(options.b, "b", a.rows, 1);
   options.solve.tolerance =
       options.tolerance.value_or(sizeof(V) == sizeof(float) ? float_tolerance : double_tolerance);
-  const cg_result<V> found = naming(options.matrix.name, [&] {
-    progress_bar bar(fmt::format("solving {}", options.matrix.name));
-    options.solve.progress = [&](std::int64_t iteration, double residual) {
-      bar.show(fraction_done(options.solve, a.rows, iteration, residual));
-    };
-    return conjugate_gradients<V>(a, b, options.solve);
-  });
+  progress_bar bar(fmt::format("solving {}", options.matrix.name));
+  options.solve.progress = [&](std::int64_t iteration, double residual) {
+    bar.show(fraction_done(options.solve, a.rows, iteration, residual));
+  };
+  const cg_result<V> found = solve(options, a, b);
+  erase_progress();
   const bool has_answer = found.end != cg_end::not_positive_definite && found.end != cg_end::not_finite;
   if (!options.plot.empty()) write_residual_plot(options, found);
   if (!options.out.empty() && has_answer) write_vector_file<V>(options.out, found.x);

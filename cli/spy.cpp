@@ -1,15 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "chart.hpp"
-#include "commands.hpp"
 #include "matrices.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {

@@ -101,12 +101,6 @@ bench_matrix bench_one(const std::string& name, const chosen_rows& rows, const b
   return out;
 }
 
-/// What conversions are compared with: the plain loop, where it runs.
-std::vector<std::string_view> baselines_on(device_kind kind) {
-  if (kind == device_kind::cpu) return {"openmp_csr", "csr_serial"};
-  return {"csr_vector"};
-}
-
 /// Prints the results, matrix by matrix, and writes the JSON. Its file is opened before the work, which would
 /// be lost if the file could not be written.
 struct bench_record {
@@ -161,10 +155,13 @@ void run(const bench_options& options) {
     const pinned_threads pinned;
     return read_ceiling(on, ceiling);
   };
+  // Conversions are compared with the plain loop, where it runs.
+  using names = std::vector<std::string_view>;
+  const bool is_cpu = on->kind() == device_kind::cpu;
   const bench_setting setting{on,
                               copy_ceiling(on, ceiling),
                               pinned_read_ceiling(),
-                              baselines_on(on->kind()),
+                              is_cpu ? names{"openmp_csr", "csr_serial"} : names{"csr_vector"},
                               options.budget,
                               options.seconds,
                               options.with_peers,

@@ -29,6 +29,8 @@
 namespace nz::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr peer_row peers[] = {
     {"openmp_csr", "csr", "openmp_csr", ""}, {"eigen", "csr", "eigen", ""},
     {"graphblas", "csr", "graphblas", ""},   {"petsc_aij", "aij", "petsc", "aij"},
@@ -36,16 +38,13 @@ constexpr peer_row peers[] = {
     {"scipy", "csr", "scipy", ""},
 };
 
-namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
-constexpr std::size_t longest_line = 4096;
-constexpr std::size_t error_text_bytes = 1 << 16;
+constexpr std::size_t longest_line = 4096, error_text_bytes = 1 << 16;
 
 std::string last_error() { return std::strerror(errno); }
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> out;
-  out.reserve(words.size() + 1);
   for (std::string& word : words) out.push_back(word.data());
   out.push_back(nullptr);
   return out;

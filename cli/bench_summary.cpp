@@ -12,12 +12,8 @@ namespace {
 /// For a plan that never pays; null in JSON.
 constexpr double never = std::numeric_limits<double>::infinity();
 
-struct total {
-  double mean = 0;  // geometric
-  comparison worst = {};
-};
-
-total total_of(const std::vector<comparison>& all) {
+/// The geometric mean, and the worst.
+std::pair<double, comparison> total_of(const std::vector<comparison>& all) {
   double logs = 0;
   for (const comparison& one : all) logs += std::log(one.ratio);
   return {std::exp(logs / static_cast<double>(all.size())),

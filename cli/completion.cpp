@@ -65,11 +65,10 @@ _nz() {
 std::string quoted(const std::string& text, bool for_zsh) {
   std::string out;
   for (const char c : text) {
-    if (c == '\'') {
-      out += for_zsh ? "'\\''" : "\\'";
-      continue;
-    }
-    if ((for_zsh && (c == '[' || c == ']' || c == ':')) || (!for_zsh && c == '\\')) out += '\\';
+    if (c == '\'')
+      out += for_zsh ? "'\\'" : "\\";
+    else if (for_zsh ? c == '[' || c == ']' || c == ':' : c == '\\')
+      out += '\\';
     out += c;
   }
   return out;

@@ -120,11 +120,6 @@ std::string histogram_text(const row_length_features& r) {
   return out.text();
 }
 
-/// The library's reasons begin with the name of the format, which the table shows already.
-std::string without_prefix(const std::string& text, const std::string& prefix) {
-  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
-}
-
 std::string costs_text(const findings& found, padding_budget budget) {
   table out({"format", ">bytes", ">per entry", ">padding", ""});
   for (std::size_t k = 0; k < found.costs.size(); ++k) {
@@ -133,8 +128,9 @@ std::string costs_text(const findings& found, padding_budget budget) {
     if (cost.size)
       out.add({name, format_bytes(cost.size->bytes), per_entry_text(*cost.size, found.features.entries),
                padding_text(*cost.size), cost.refusal ? refusal_text(budget) : ""});
-    else
-      out.add({name, yellow("refused: ") + without_prefix(*cost.refusal, name + ": ")});
+    else  // the reason begins with the name of the format, which the table shows already
+      out.add({name, yellow("refused: ") +
+                         cost.refusal->substr(cost.refusal->starts_with(name + ": ") ? name.size() + 2 : 0)});
   }
   return out.text();
 }

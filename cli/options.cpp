@@ -176,10 +176,6 @@ void command::text(const std::string& name, std::string& value, const std::strin
   add(name, label, help, into(value));
 }
 
-void command::file(const std::string& name, std::string& value, const std::string& help) {
-  text(name, value, "FILE", help);
-}
-
 void command::choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
                      const std::string& help) {
   CLI::Option* const option =
@@ -255,12 +251,6 @@ void command::values(std::string& value) {
   choice("--values", value, {"file", "random"},
          "Values of the matrix: its own, or random ones that do not repeat (file)");
 }
-
-void command::remember(std::string& file) {
-  this->file("--remember", file, "JSON file of plans: use the choice found there, add a new one");
-}
-
-void command::json(bool& value) { flag("--json", value, "Print JSON"); }
 
 void command::footer(const std::string& text) { app_.footer(text); }
 void command::usage(const std::string& line) { app_.formatter(std::make_shared<usage_formatter>(line)); }

@@ -71,7 +71,9 @@ class command {
                  const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
   void text(const std::string& name, std::string& value, const std::string& label, const std::string& help);
-  void file(const std::string& name, std::string& value, const std::string& help);
+  void file(const std::string& name, std::string& value, const std::string& help) {
+    text(name, value, "FILE", help);
+  }
   /// An option, or a positional argument that is required.
   void choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
               const std::string& help);
@@ -91,8 +93,10 @@ class command {
   void simd(std::string& value);
   void budget(padding_budget& value);
   void values(std::string& value);
-  void remember(std::string& file);
-  void json(bool& value);
+  void remember(std::string& path) {
+    file("--remember", path, "JSON file of plans: use the choice found there, add a new one");
+  }
+  void json(bool& value) { flag("--json", value, "Print JSON"); }
 
   /// The text below the options: explanations and examples.
   void footer(const std::string& text);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -124,10 +123,8 @@ extent terminal_size(int descriptor) {
   if (winsize size = {}; ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return {size.ws_col, size.ws_row > 0 ? size.ws_row : out.lines};
   if (const char* text = std::getenv("COLUMNS")) {
-    int columns = 0;
-    const std::string_view digits = text;
-    std::from_chars(digits.data(), digits.data() + digits.size(), columns);
-    if (columns > 0) out.columns = std::min(columns, 1000);
+    const long columns = std::strtol(text, nullptr, 10);
+    if (columns > 0) out.columns = static_cast<int>(std::min(columns, 1000L));
   }
   return out;
 }

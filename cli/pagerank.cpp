@@ -237,11 +237,6 @@ std::string sinks_text(const pagerank_command& options, index sinks) {
                          : fmt::format("their rank goes {}", where_sinks_go(options)));
 }
 
-std::string merged_text(index merged) {
-  if (merged == 0) return "";
-  return fmt::format("; {} merged with a page that has the same incoming links", counted(merged, "page"));
-}
-
 template <class V>
 void print_summary(const pagerank_command& options, const loaded_graph<V>& graph,
                    const pagerank_result<V>& found) {
@@ -251,7 +246,11 @@ void print_summary(const pagerank_command& options, const loaded_graph<V>& graph
                     found.iterations == 0 ? "" : fmt::format(", the last changed {:.3g}", found.error),
                     sum_of(found.rank)));
   print(fmt::format("  {} on {}, {:.3g} ms per iteration{}\n", found.plan.kernel, name_of(found.plan.kind),
-                    1e3 * found.iteration_seconds, merged_text(found.merged)));
+                    1e3 * found.iteration_seconds,
+                    found.merged == 0
+                        ? ""
+                        : fmt::format("; {} merged with a page that has the same incoming links",
+                                      counted(found.merged, "page"))));
   if (options.top == 0 || found.rank.empty()) return;
   table rows({"rank", graph.names.empty() ? "page" : "name"});
   for (const auto& [page, rank] : top_pages(found.rank, options.top))
@@ -292,14 +291,13 @@ template <class V> void run_in(pagerank_command& options) {
     print_json(json_of(options, graph, found));
   else if (options.out != "-")
     print_summary(options, graph, found);
-  if (!found.is_converged && options.rank.tolerance > 0 && found.iterations == 0)
-    throw failed_run(fmt::format(
-        "{}: not converged: there was no iteration; allow some with --max-iterations", options.graph));
-  if (!found.is_converged && options.rank.tolerance > 0)
-    throw failed_run(
-        fmt::format("{}: not converged: after {} the ranks still change by {:.3g}; allow "
-                    "more with --max-iterations or a larger --tolerance",
-                    options.graph, counted(found.iterations, "iteration"), found.error));
+  if (found.is_converged || options.rank.tolerance == 0) return;
+  throw failed_run(fmt::format("{}: not converged: {}", options.graph,
+                               found.iterations == 0
+                                   ? "there was no iteration; allow some with --max-iterations"
+                                   : fmt::format("after {} the ranks still change by {:.3g}; allow more with "
+                                                 "--max-iterations or a larger --tolerance",
+                                                 counted(found.iterations, "iteration"), found.error)));
 }
 
 void require_valid(const pagerank_command& options) {

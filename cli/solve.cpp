@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -59,13 +60,10 @@ template <class V> json json_of(const solve_command& options, const csr<V>& a, c
 
 /// Whether dividing by the diagonal does more than scale the matrix.
 template <class V> bool has_uneven_diagonal(const csr<V>& a) {
-  std::optional<V> first;
+  std::optional<V> last;
   for (index i = 0; i < a.rows; ++i)
     for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
-      if (a.col[k] == i && a.val[k] != first.value_or(a.val[k]))
-        return true;
-      else if (a.col[k] == i)
-        first = a.val[k];
+      if (a.col[k] == i && std::exchange(last, a.val[k]).value_or(a.val[k]) != a.val[k]) return true;
   return false;
 }
 

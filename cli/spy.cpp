@@ -141,9 +141,7 @@ std::string draw_text(const density_grid& grid, text_space space, bool with_colo
   return out + frame_line(width, "└", "┘");
 }
 
-constexpr rgb paper = {255, 255, 255};
-constexpr rgb frame = {176, 182, 194};
-constexpr rgb empty_square = {243, 244, 248};
+constexpr rgb paper = {255, 255, 255}, frame = {176, 182, 194}, empty_square = {243, 244, 248};
 
 /// Light to dark: sky, blue, indigo, near black.
 constexpr rgb pixel_ramp[] = {{158, 210, 230}, {86, 160, 211}, {52, 104, 176}, {48, 52, 130}, {24, 12, 58}};

@@ -15,7 +15,7 @@ namespace nz::cli {
 namespace {
 
 constexpr double scale = 2;  // pixels per unit, for sharp text
-constexpr double height = 600, left = 104, top = 56, below = 72;
+constexpr double height = 600, left_margin = 104, top_margin = 56, bottom_margin = 72;
 constexpr rgb ink = {40, 44, 52}, grid_grey = {226, 229, 235}, frame_grey = {150, 156, 166};
 constexpr rgb heat_ramp[] = {{10, 8, 30},    {62, 18, 100},  {142, 32, 104}, {208, 60, 72},
                              {243, 118, 40}, {252, 190, 70}, {255, 248, 205}};
@@ -301,7 +301,7 @@ void write_chart(const std::string& path, const line_chart& given) {
   line_chart chart = given;
   chart.x = with_extent(chart.x);
   chart.y = with_extent(chart.y);
-  sheet on(chart.title, {left, top, 816, height - top - below}, 40);
+  sheet on(chart.title, {left_margin, top_margin, 816, height - top_margin - bottom_margin}, 40);
   on.ticks_below(chart.x, true);
   on.ticks_beside(on.inside, chart.y, true, false);
   draw_lines(on, chart);
@@ -312,20 +312,20 @@ void write_chart(const std::string& path, const line_chart& given) {
 
 void write_chart(const std::string& path, const field_chart& chart) {
   const chart_axis x = with_extent(chart.x), y = with_extent(chart.y), colour = with_extent(chart.colour);
-  const double tall = height - top - below;
+  const double tall = height - top_margin - bottom_margin;
   const double wide = chart.is_square ? tall * (x.high - x.low) / (y.high - y.low) : 706;
   image field(std::max(chart.columns, 1), std::max(chart.rows, 1), heat_ramp[0]);
   auto value = chart.value.begin();
   for (int r = chart.rows - 1; r >= 0; --r)  // the top row is the last
     for (int c = 0; c < chart.columns; ++c) field.fill(c, r, 1, 1, heat_colour(place_of(colour, *value++)));
-  sheet on(chart.title, {left, top, wide, tall}, 150);
+  sheet on(chart.title, {left_margin, top_margin, wide, tall}, 150);
   on.picture(field, on.inside);
   on.ticks_below(x, false);
   on.ticks_beside(on.inside, y, false, false);
   constexpr int shades = 256;
   image shade(1, shades, heat_ramp[0]);
   for (int i = 0; i < shades; ++i) shade.fill(0, i, 1, 1, heat_colour(1 - (i + 0.5) / shades));
-  const box bar{on.inside.right() + 30, top, 18, tall};
+  const box bar{on.inside.right() + 30, top_margin, 18, tall};
   on.picture(shade, bar);
   on.ticks_beside(bar, colour, false, true);
   on.write(path);

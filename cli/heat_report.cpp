@@ -21,7 +21,8 @@ constexpr std::size_t most_rows = 800;  // of a picture
 template <class At>
 small_field average(std::int64_t width, std::int64_t height, int columns, int rows, const At& at) {
   small_field out{static_cast<int>(std::min<std::int64_t>(columns, width)),
-                  static_cast<int>(std::min<std::int64_t>(rows, height))};
+                  static_cast<int>(std::min<std::int64_t>(rows, height)),
+                  {}};
   for (int r = 0; r < out.rows; ++r)
     for (int c = 0; c < out.columns; ++c) {
       const std::int64_t left = width * c / out.columns, right = width * (c + 1) / out.columns;

@@ -68,7 +68,8 @@ def cells(entry):
     if entry is None:
         return ["–", "–", "–"]
     plan, peer = (f"{us:,.{0 if us >= 99.5 else 1 if us >= 9.95 else 2}f}" for us in (r["seconds"] * 1e6 for r in entry[1:3]))
-    return [f"**{plan}** `{entry[1]['chosen_kernel']}`", f"{peer} {entry[2]['kernel'].removeprefix('cusparse_')}", f"{ratio(entry):.2f}"]
+    plan, peer = (f"**{plan}**", peer) if ratio(entry) >= 1 else (plan, f"**{peer}**")
+    return [f"{plan} `{entry[1]['chosen_kernel']}`", f"{peer} {entry[2]['kernel'].removeprefix('cusparse_')}", f"{ratio(entry):.2f}"]
 
 
 def readme_table():

@@ -30,6 +30,11 @@ def without_code(text):
     return re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
 
 
+def suffixes(path):
+    """a/b/c, b/c and c."""
+    return ["/".join(path.parts[k:]) for k in range(len(path.parts))]
+
+
 def anchors(page):
     """The anchors that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", without_code(page.read_text()), re.M)
@@ -76,6 +81,14 @@ class Pages(unittest.TestCase):
                     self.assertIn(anchor, anchors(found), f"{page.name}: {target}#{anchor}")
             for target in re.findall(r'src="([^"]+)"', text):
                 self.assertTrue((page.parent / target).is_file(), f"{page.name}: {target}")
+
+    def test_every_file_that_is_named_is_there(self):
+        names = {path for folder in ["nonzero", "cli", "tests", "bench", "examples", "docs", "fuzz", "cmake"]
+                 for file in (ROOT / folder).rglob("*.*") for path in suffixes(file.relative_to(ROOT))}
+        for page in PAGES:
+            if page.name != "CHANGELOG.md":
+                for name in re.findall(r"`([\w/.-]+\.(?:[ch]pp|cuh?|def|cmake|py|sh|json|svg))`", page.read_text()):
+                    self.assertTrue((ROOT / name).is_file() or name in names, f"{page.name}: {name}")
 
     def test_use_the_words_of_the_glossary(self):
         for page in PAGES:

@@ -411,7 +411,7 @@ std::span<const peer_row> known_peers() { return peers; }
 template <class V>
 void add_peers(entries<V>& to, const csr<V>& a, const trials_of_matrix<V>& against, const chosen_rows& rows) {
   if (rows.peers.empty()) return;
-  const auto shared = std::make_shared<const peers_of_matrix>(share_matrix(a, against.x));
+  const auto shared = std::make_shared<const peers_of_matrix>(peers_of_matrix{share_matrix(a, against.x)});
   for (const peer_row* peer : rows.peers)  // the first trial's product is A x
     to.push_back(std::make_unique<peer_entry<V>>(*peer, shared, rows.peer_seconds, against.trials[0].exact));
 }

@@ -38,7 +38,7 @@ struct chunk_size {
   offset cost = chunk_cost;
   offset row_cost = 4;  // of a row, in addition to its entries
   index block_rows =
-      1;  // so many rows belong together: no chunk parts them, except where one of them is long
+      1;  // so many rows belong together: no chunk splits them, except where one of them is long
 };
 
 /// A chunk ends when it has `most_rows` rows or reaches `cost`. A row of more than twice that is a chunk of

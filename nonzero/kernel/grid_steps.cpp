@@ -1,5 +1,6 @@
 #include <string>
 
+#include <nonzero/core/values.hpp>
 #include <nonzero/kernel/grid_steps.hpp>
 
 namespace nz {
@@ -40,7 +41,8 @@ void grid_steps<V>::run(int steps, const vector<V>& from, vector<V>& to, vector<
   run_pass(steps, from.data(), to.data(), norm == nullptr ? nullptr : norm->data(), in);
 }
 
-template class grid_steps<float>;
-template class grid_steps<double>;
+#define NONZERO_INSTANTIATE(V) template class grid_steps<V>;
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

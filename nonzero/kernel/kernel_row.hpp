@@ -114,7 +114,7 @@ struct kernel_row {
                                                    const prepare_options& options, bool may_borrow) const {
     auto wide = std::make_shared<const widened_csr<A>>(a);
     auto out = prepare_view<V>(wide->view, options, may_borrow);
-    out->keep(std::move(wide));
+    if (runs_on == device_kind::cpu && format == "csr") out->keep(std::move(wide));  // others have copied it
     return out;
   }
   [[noreturn]] void refuse(bool on_device) const;

@@ -54,7 +54,8 @@ struct device_features {
 
   index rows = 0, cols = 0;
   offset nnz = 0;
-  double value_bytes = 0;
+  double value_bytes = 0;         // of a stored value
+  double vector_value_bytes = 0;  // of a number of x and y
   double csr_bytes = 0;
   double cache_bytes = 0;       // of the device
   double bytes_per_second = 0;  // that the device copies; 0: not measured
@@ -64,7 +65,7 @@ struct device_features {
 
   double mean_row() const { return rows == 0 ? 0 : static_cast<double>(nnz) / rows; }
   /// Bytes of x and y.
-  double vector_bytes() const { return (static_cast<double>(rows) + cols) * value_bytes; }
+  double vector_bytes() const { return (static_cast<double>(rows) + cols) * vector_value_bytes; }
   /// Whether the device's cache holds matrix and vectors.
   bool fits_cache() const { return csr_bytes + vector_bytes() < cache_bytes; }
   bool is_small() const { return csr_bytes < small_bytes; }

@@ -28,13 +28,13 @@ template <class V> class prepared_matrix {
 
   /// The same with vectors on where(), in a stream. On a GPU it returns before the work is done; it allocates
   /// nothing and waits for nothing, so that it can be captured in a graph. The first multiply loads the
-  /// kernel's code: do one before capturing. Matrix, x and y must outlive what is under way, and the graph.
+  /// kernel's code: do one before capturing. Matrix, x and y must outlive what is in flight, and the graph.
   void multiply(V alpha, vector_view<const V> x, V beta, vector_view<V> y, stream in = {}) const;
 
   /// A fused step: y, and what else the step says, from A x in one pass; the sums in step.sums() places of
   /// `sums` from `at` on, so that many steps can leave theirs side by side. Vectors on where(), in a stream,
   /// as in multiply: nothing is allocated or waited for, and what the step points to must outlive what is
-  /// under way too. Sums are made in a fixed order, in double: the same bits every time, from kernels whose
+  /// in flight too. Sums are made in a fixed order, in double: the same bits every time, from kernels whose
   /// products have them. Kernels that cannot (see docs/kernels.md) find all of A x first, and make the step
   /// of it in a second pass. Throws `shape_error` if a vector does not fit or what is written overlaps what
   /// is read.
@@ -46,9 +46,9 @@ template <class V> class prepared_matrix {
   void apply(std::span<const V> x, const fused_step<V>& step, std::span<V> y, std::span<double> sums) const;
 
   /// A fused step of one's own, on the CPU: finds A x and hands it, chunk of rows by chunk of rows, to the
-  /// epilogue; returns the sum of what that gives. The CPU's kernels do so while the chunk is in the nearest
-  /// cache; the others find all of A x first. Throws `shape_error` if x does not fit, `unsupported` where the
-  /// matrix is not in the host's memory.
+  /// epilogue; returns the sum of what that gives. The CPU's kernels do so while the chunk is in L1; the
+  /// others find all of A x first. Throws `shape_error` if x does not fit, `unsupported` where the matrix is
+  /// not in the host's memory.
   double apply(std::span<const V> x, const rows_epilogue<V>& epilogue) const;
 
   /// What the converted matrix takes.

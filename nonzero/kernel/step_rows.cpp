@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include <nonzero/core/values.hpp>
 #include <nonzero/kernel/step_rows_internal.hpp>
 
 namespace nz {
 namespace {
 
-/// So many rows at a time: what one loop writes is in the nearest cache for the next.
+/// So many rows at a time: what one loop writes is in L1 for the next.
 constexpr std::size_t block = 512;
 
 /// Eight sums at once, so that no addition waits for the one before.
@@ -104,9 +105,10 @@ step_sums finish_rows(const fused_step<V>& step, index first, std::span<const V>
   return total;
 }
 
-template fused_step<float> with_shift_read(fused_step<float>);
-template fused_step<double> with_shift_read(fused_step<double>);
-template step_sums finish_rows(const fused_step<float>&, index, std::span<const float>, float*);
-template step_sums finish_rows(const fused_step<double>&, index, std::span<const double>, double*);
+#define NONZERO_INSTANTIATE(V)                           \
+  template fused_step<V> with_shift_read(fused_step<V>); \
+  template step_sums finish_rows(const fused_step<V>&, index, std::span<const V>, V*);
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

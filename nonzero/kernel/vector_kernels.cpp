@@ -1,5 +1,6 @@
 #include <string>
 
+#include <nonzero/core/values.hpp>
 #include <nonzero/kernel/vector_kernels.hpp>
 
 namespace nz {
@@ -80,7 +81,8 @@ void vector_kernels<V>::multiply(const vector<V>& x, const vector<V>& y, vector<
   run_multiply(x.data(), y.data(), z.data(), in);
 }
 
-template class vector_kernels<float>;
-template class vector_kernels<double>;
+#define NONZERO_INSTANTIATE(V) template class vector_kernels<V>;
+NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
+#undef NONZERO_INSTANTIATE
 
 }  // namespace nz

@@ -6,7 +6,7 @@
 
 namespace nz {
 
-/// What loops do with vectors between two multiplies, one segment at a time as BLAS has it: made for vectors
+/// What loops do with vectors between two multiplies, one operation at a time as in BLAS: made for vectors
 /// of one size on one device (plan/vector_kernels.hpp finds them). What they find is left on the device,
 /// where the next call may read it: nothing is allocated or waited for. Sums are made in a fixed order, and
 /// in double, before they are rounded to V (cuBLAS's as it does it). One call at a time, in one stream.

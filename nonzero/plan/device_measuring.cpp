@@ -50,6 +50,7 @@ template <class A, class V> class device_measuring final : public measuring<V> {
                  .cols = a_->cols,
                  .nnz = a_->nnz,
                  .value_bytes = sizeof(A),
+                 .vector_value_bytes = sizeof(V),
                  .csr_bytes = csr_bytes,
                  .cache_bytes = static_cast<double>(a_->where()->cache_bytes()),
                  .row = {},
@@ -114,8 +115,6 @@ template <class A, class V> class device_measuring final : public measuring<V> {
     features_.row = surveys_.rows(*a_);
     report.longest_row = features_.row.longest;
   }
-  /// Bytes of x and y.
-  double vector_bytes() const { return (static_cast<double>(a_->rows) + a_->cols) * sizeof(V); }
   std::vector<plan_candidate> time_csr_kernels();
 
   std::shared_ptr<const device_csr<A>> a_;
@@ -154,7 +153,7 @@ template <class A, class V> std::vector<plan_candidate> device_measuring<A, V>::
   double seconds = 0, bytes = 0;
   const double budget = this->memory_budget();
   for (const kernel_row& kernel : kernels()) {
-    if (!is_csr(kernel) || !kernel.is_candidate || !has(kernel)) continue;
+    if (!is_csr(kernel) || !kernel.is_candidate || !has(kernel) || kernel.predict == nullptr) continue;
     plan_candidate& c = out.emplace_back();
     c.kernel = kernel.name;
     c.verdict = kernel.predict(features_).verdict;
@@ -198,7 +197,7 @@ template <class A, class V> std::vector<plan_candidate> device_measuring<A, V>::
   sums_ = vector<double>(on, 1);
   features_.bytes_per_second = copy_speed(on);
   std::vector<plan_candidate> out = time_csr_kernels();
-  const double seconds = *out.front().seconds, moved = features_.csr_bytes + vector_bytes();
+  const double seconds = *out.front().seconds, moved = features_.csr_bytes + features_.vector_bytes();
   double& speed = features_.bytes_per_second;
   speed = std::max(speed, moved / seconds);  // a cache may be faster
   waiting_seconds = std::max(0.0, seconds - launch_seconds - moved / speed);
@@ -220,7 +219,7 @@ void device_measuring<A, V>::predict(const kernel_row& kernel, plan_candidate& o
   if (!out.verdict.empty()) return;
   const double speed = features_.bytes_per_second;
   const double waiting = kernel.is_gather_free ? 0 : seen.gathers * waiting_seconds;
-  const double moving = (seen.bytes + vector_bytes()) / speed + waiting;
+  const double moving = (seen.bytes + features_.vector_bytes()) / speed + waiting;
   out.predicted_bytes = static_cast<std::uint64_t>(seen.bytes);
   out.predicted_seconds = launch_seconds + std::max(moving, seen.steps * step_seconds);
   out.predicted_conversion = kernel.converts_on_device

@@ -77,7 +77,8 @@ std::string cost_line(const plan_report& r) {
   std::string out = fmt::format("planned in {}", time_text(r.seconds));
   if (r.csr_seconds > 0)
     out += fmt::format(", as long as {:.0f} multiplies by {}", r.seconds / r.csr_seconds, r.base_kernel);
-  out += fmt::format("; {} multiplies are expected", r.expected_multiplies);
+  out += r.expected_multiplies == 1 ? "; 1 multiply is expected"
+                                    : fmt::format("; {} multiplies are expected", r.expected_multiplies);
   const auto after = r.pays_after();
   if (!after) return out;
   out += fmt::format("; paid back after {:.0f}", *after);

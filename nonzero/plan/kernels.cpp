@@ -51,14 +51,18 @@ template <auto Footprint> format_row make_format(std::string_view name, std::str
 
 template <class V> footprint csr_footprint(csr_view<V> a) { return footprint_of(a); }
 
-const kernel_row serial_rows[] = {
+/// Not a global: a static object of the program may ask for kernels before globals of this file exist.
+std::span<const kernel_row> serial_kernels() {
+  static const kernel_row rows[] = {
 #define NONZERO_FORMAT(name, summary, convert)                                            \
   serial_row<[]([[maybe_unused]] const auto& a, [[maybe_unused]] padding_budget budget) { \
     return convert;                                                                       \
   }>(#name "_serial", #name),
 #include <nonzero/formats/formats.def>
 #undef NONZERO_FORMAT
-};
+  };
+  return rows;
+}
 
 }  // namespace
 
@@ -79,7 +83,7 @@ std::span<const kernel_row> kernels() {
     for (const back_end* each : back_ends()) {
       all.insert(all.end(), each->kernels().begin(), each->kernels().end());
       if (each->kind == device_kind::cpu)
-        all.insert(all.end(), std::begin(serial_rows), std::end(serial_rows));
+        all.insert(all.end(), std::begin(serial_kernels()), std::end(serial_kernels()));
     }
     return all;
   }();

@@ -58,7 +58,8 @@ plan<V> plan_for(csr_view<A, Offset> a, const owner& kept, bool may_borrow, cons
     if (options.values == stored_values::single) {
       auto values = std::make_shared<const array<float>>(round_to_single(a.val));
       const csr_view<float, Offset> single(a.rows, a.cols, a.row_begin, a.col, *values);
-      return plan_for<V>(single, values, may_borrow, options);
+      return plan_for<V>(single, std::make_shared<std::pair<owner, owner>>(values, kept), may_borrow,
+                         options);
     }
   if (!is_for_cpu(options)) return plan_on_device<V, A>(place_csr(a, options.on), options);
   if constexpr (std::is_same_v<Offset, offset>) {
@@ -74,6 +75,10 @@ plan<V> plan_for(const std::shared_ptr<const device_csr<A>>& a, const plan_optio
   if (options.on && options.on != a->where())
     throw device_error("the matrix is on " + a->where()->description() +
                        ", not on the device asked for: " + options.on->description());
+  if (a->where()->kind() == device_kind::cpu) {  // the host's memory: a view, kept alive by `a`
+    if (a->is_wide()) return plan_for<V>(a->template view<offset>(), a, true, options);
+    return plan_for<V>(a->template view<std::int32_t>(), a, true, options);
+  }
   if constexpr (can_be_rounded<A>)
     if (options.values == stored_values::single) {
       const csr<A> host = to_host(*a);
@@ -103,9 +108,10 @@ template <class V> plan<V> make_plan(const csr<V>& a, const plan_options& option
 template <class V> plan<V> make_plan(csr<V>&& a, const plan_options& options) {
   if constexpr (can_be_rounded<V>)
     if (options.values == stored_values::single) {
+      array<float> values = round_to_single(a.val);  // throws before anything is moved
+      a.val = {};
       const auto own = std::make_shared<const csr<float>>(
-          csr<float>{a.rows, a.cols, std::move(a.row_begin), std::move(a.col),
-                     round_to_single(std::exchange(a.val, {}))});
+          csr<float>{a.rows, a.cols, std::move(a.row_begin), std::move(a.col), std::move(values)});
       return plan_for<V>(csr_view<float>(*own), own, true, options);
     }
   const auto own = std::make_shared<const csr<V>>(std::move(a));

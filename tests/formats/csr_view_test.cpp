@@ -255,4 +255,25 @@ TEST(VectorView, IsMadeFromAVectorOfItsDevice) {
   EXPECT_EQ(to_read.where(), on);
 }
 
+TEST(CsrView, OfADeviceCsrInTheHostsMemoryIsPlannedOnTheCpu) {
+  const auto a = nz::generate::poisson_2d<double>(60, 60);
+  const std::vector<double> x(static_cast<std::size_t>(a.cols), 0.5);
+  const auto expected = product(nz::make_plan(a, {.expected_multiplies = 1}).prepared(), x);
+  for (const bool is_wide : {false, true}) {
+    auto placed = nz::place_csr(a, nz::cpu_device(), is_wide);
+    const auto plan = nz::make_plan(placed, {.expected_multiplies = 1});
+    placed.reset();  // the plan keeps it
+    EXPECT_EQ(plan.where()->kind(), nz::device_kind::cpu);
+    EXPECT_EQ(product(plan.prepared(), x), expected);
+  }
+}
+
+TEST(CsrView, MovedInAndRefusedIsLeftAsItWas) {
+  auto a = nz::generate::poisson_2d<double>(10, 10);
+  a.val[3] = 1e300;  // too large for single precision
+  const auto before = a;
+  EXPECT_THROW(nz::make_plan(std::move(a), {.values = nz::stored_values::single}), nz::unsupported);
+  EXPECT_EQ(a, before);  // NOLINT(bugprone-use-after-move): what this test is about
+}
+
 }  // namespace

@@ -8,7 +8,7 @@
 #include <nonzero/gpu/warp.cuh>
 
 // How a warp goes through a slice of 32 rows on the way from CSR to warp_packed, a row for each lane, and
-// what it learns: step by step what formats/warp_packed_slice.cpp finds on the host.
+// what it learns: step by step what formats/warp_packed.cpp finds on the host.
 namespace nz::gpu {
 
 /// A matrix with the order of its rows.

@@ -68,7 +68,7 @@ struct sell_slices_launch {
     constexpr double per_slice = 8, passes = 4;  // where a slice begins, and its first row
     const double value = a.slice.same == a.slice.entries ? 0 : a.value_bytes;
     const auto places = static_cast<double>(a.row.places + a.row.apart);
-    const bool cache_holds_x = a.cols * a.value_bytes < a.cache_bytes / 2;
+    const bool cache_holds_x = a.cols * a.vector_value_bytes < a.cache_bytes / 2;
     return {.bytes = places * (value + sizeof(index)) + a.rows / 32.0 * per_slice,
             .steps = static_cast<double>(a.row.longest_in_slices),
             .passes = passes,

@@ -416,18 +416,19 @@ cg_result<V> solve(const cg_matrix<V>& a, std::span<const V> b, const cg_options
 }  // namespace
 
 template <class V>
-cg_result<V> conjugate_gradients(csr_view<V> a, std::span<const V> b, const cg_options& options) {
+cg_result<V> conjugate_gradients(csr_view<V> a, std::span<const std::type_identity_t<V>> b,
+                                 const cg_options& options) {
   return solve<V>({a, nullptr}, b, options);
 }
 template <class V>
-cg_result<V> conjugate_gradients(csr_view<V, std::int32_t> a, std::span<const V> b,
+cg_result<V> conjugate_gradients(csr_view<V, std::int32_t> a, std::span<const std::type_identity_t<V>> b,
                                  const cg_options& options) {
   const widened_csr<V> wide(a);
   return solve<V>({wide.view, nullptr}, b, options);
 }
 template <class V>
-cg_result<V> conjugate_gradients(const std::shared_ptr<const device_csr<V>>& a, std::span<const V> b,
-                                 const cg_options& options) {
+cg_result<V> conjugate_gradients(const std::shared_ptr<const device_csr<V>>& a,
+                                 std::span<const std::type_identity_t<V>> b, const cg_options& options) {
   if (options.plan.on && options.plan.on != a->where())
     throw device_error("the matrix is on " + a->where()->description() +
                        ", not on the device asked for: " + options.plan.on->description());

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <nonzero/formats/csr.hpp>
@@ -71,17 +72,19 @@ template <class V> struct cg_result {
 /// `unsupported`, naming rows and columns, where A is clearly not symmetric, has a diagonal entry that is not
 /// positive, or where A or b is not finite, and for options out of their range.
 template <class V>
-cg_result<V> conjugate_gradients(csr_view<V> a, std::span<const V> b, const cg_options& options = {});
-template <class V>
-cg_result<V> conjugate_gradients(csr_view<V, std::int32_t> a, std::span<const V> b,
+cg_result<V> conjugate_gradients(csr_view<V> a, std::span<const std::type_identity_t<V>> b,
                                  const cg_options& options = {});
 template <class V>
-cg_result<V> conjugate_gradients(const csr<V>& a, std::span<const V> b, const cg_options& options = {}) {
+cg_result<V> conjugate_gradients(csr_view<V, std::int32_t> a, std::span<const std::type_identity_t<V>> b,
+                                 const cg_options& options = {});
+template <class V>
+cg_result<V> conjugate_gradients(const csr<V>& a, std::span<const std::type_identity_t<V>> b,
+                                 const cg_options& options = {}) {
   return conjugate_gradients(csr_view<V>(a), b, options);
 }
 /// The same for a matrix in a device's memory, and on that device. The host fetches a copy to check it.
 template <class V>
-cg_result<V> conjugate_gradients(const std::shared_ptr<const device_csr<V>>& a, std::span<const V> b,
-                                 const cg_options& options = {});
+cg_result<V> conjugate_gradients(const std::shared_ptr<const device_csr<V>>& a,
+                                 std::span<const std::type_identity_t<V>> b, const cg_options& options = {});
 
 }  // namespace nz

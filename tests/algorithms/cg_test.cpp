@@ -302,7 +302,7 @@ TYPED_TEST(Gradients, TakeViewsAndMatricesOnTheirDevice) {
   const std::vector<V> b = battery::numbers<V>(static_cast<std::size_t>(a.rows), 5);
   const std::vector<std::int32_t> narrow(a.row_begin.begin(), a.row_begin.end());
   const auto owned = nz::conjugate_gradients<V>(a, b, this->options);
-  const auto wide = nz::conjugate_gradients<V>(nz::csr_view<V>(a), b, this->options);
+  const auto wide = nz::conjugate_gradients(nz::csr_view<V>(a), b, this->options);
   const auto slim = nz::conjugate_gradients<V>(
       nz::csr_view<V, std::int32_t>(a.rows, a.cols, narrow, a.col, a.val), b, this->options);
   EXPECT_EQ(wide.x, owned.x);

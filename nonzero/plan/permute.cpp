@@ -77,7 +77,7 @@ template <class V>
   const offset k = a.row_begin[order[std::min(i + soon, last)]];
   __builtin_prefetch(a.col.data() + k);
   __builtin_prefetch(a.val.data() + k);
-  __builtin_prefetch(reinterpret_cast<const char*>(a.val.data() + k) + 64);
+  __builtin_prefetch(a.val.data() + std::min<offset>(k + 64 / sizeof(V), a.nnz()));  // the next line
   const index row = order[std::min(i + next, last)];
   for (offset m = a.row_begin[row]; m < a.row_begin[row + 1]; ++m) __builtin_prefetch(&position[a.col[m]]);
 }

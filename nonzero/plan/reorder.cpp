@@ -96,9 +96,9 @@ class waiting_nodes {
   constexpr index soon = 16, later = 32;
   if (later < tail - head) __builtin_prefetch(&g.begin[queue[head + later]]);
   if (soon >= tail - head) return;
-  const index* first = g.neighbour.data() + g.begin[queue[head + soon]];
-  __builtin_prefetch(first);
-  __builtin_prefetch(first + 64 / sizeof(index));
+  const auto first = static_cast<std::size_t>(g.begin[queue[head + soon]]);
+  __builtin_prefetch(g.neighbour.data() + first);
+  __builtin_prefetch(g.neighbour.data() + std::min(first + 64 / sizeof(index), g.neighbour.size()));
 }
 
 /// The degrees, no more than 255 of them: enough to tell the nodes of a mesh apart, and a small array.

@@ -114,7 +114,7 @@ cuda: dependencies ## build with what runs on NVIDIA GPUs
 	@$(call configure,cuda,-DNONZERO_CUDA=ON)
 	@$(call build,cuda)
 
-gpu-test: card dependencies ## build with CUDA and test every kernel on the card; LARGE=1: past 2^31 nonzeros too
+gpu-test: card dependencies ## build with CUDA and test every kernel on the GPU; LARGE=1: past 2^31 nonzeros too
 	@$(call configure,cuda,-DNONZERO_CUDA=ON)
 	@$(call build,cuda,--target nonzero_tests)
 	@.ci/gpu-test build/cuda/tests/nonzero_tests $(if $(filter 1,$(LARGE)),large)

@@ -7,23 +7,18 @@
 #include <nonzero/io/output_file.hpp>
 
 #include "matrices.hpp"
-#include "options.hpp"
-#include "output.hpp"
 
 namespace nz::cli {
 namespace {
 
 struct bench_options {
+  bench_setting setting;              // run() adds what depends on the device
   std::vector<std::string> matrices;  // empty: the suite for the device
   std::string device;                 // empty: a GPU if there is one, else the CPU
   std::vector<std::string> kernels;   // empty: all of the device
-  std::string precision = "double", values = "file";
+  std::string precision = "double";
   std::string json_file;  // "-" for standard output; empty: none
-  padding_budget budget;
-  double seconds = 0.5;
-  bool is_replayed = false;
   bool is_suite_wanted = false;
-  bool with_peers = false;
   double peer_seconds = 120;
 };
 
@@ -36,48 +31,38 @@ std::shared_ptr<device> chosen_device(const std::string& name, bool with_peers) 
   return all[1]->kind() == device_kind::cuda ? all[1] : all[0];
 }
 
-/// All rows of `known` in their order, or the wanted ones where any is.
-template <class Row>
-std::vector<const Row*> chosen_of(std::span<const Row> known, const std::vector<const Row*>& wanted) {
-  std::vector<const Row*> out;
-  for (const Row& row : known)
-    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), &row) != wanted.end()) out.push_back(&row);
-  return out;
-}
-
-/// In the order of the tables, peers last. With --peers, --kernels may name peers too; where it names none,
-/// all run.
+/// In the order of the tables, peers last. With --peers, --kernels may name peers too. Where it names no
+/// peer, all peers run; where it names only peers, all kernels run.
 chosen_rows choose_rows(const bench_options& options, device_kind kind) {
-  std::vector<const kernel_row*> wanted;
-  std::vector<const peer_row*> wanted_peers;
-  bool is_plan_wanted = options.kernels.empty();
-  for (const std::string& name : options.kernels) {
-    const auto peer = std::find_if(known_peers().begin(), known_peers().end(),
-                                   [&](const peer_row& row) { return row.name == name; });
-    if (name == plan_name)
-      is_plan_wanted = true;
-    else if (options.with_peers && peer != known_peers().end())
-      wanted_peers.push_back(&*peer);
-    else
-      wanted.push_back(&find_named_kernel(name, kind));
+  const std::vector<std::string>& named = options.kernels;
+  const auto is_named = [&](const auto& row) { return std::count(named.begin(), named.end(), row.name) > 0; };
+  const std::span<const peer_row> known =
+      options.setting.with_peers ? known_peers() : std::span<const peer_row>();
+  chosen_rows out{.with_plan = named.empty(), .peer_seconds = options.peer_seconds};
+  bool names_kernel = false;
+  for (const std::string& name : named) {
+    const bool is_plan = name == plan_name;
+    const bool is_peer = std::any_of(known.begin(), known.end(), [&](auto& row) { return row.name == name; });
+    if (!is_plan && !is_peer) find_named_kernel(name, kind);  // throws where there is none
+    out.with_plan |= is_plan;
+    names_kernel |= !is_plan && !is_peer;
   }
-  chosen_rows out{{}, is_plan_wanted};
-  const bool is_plan_alone = wanted.empty() && !options.kernels.empty() && is_plan_wanted;
-  if (!is_plan_alone) out.kernels = chosen_of(kernels(), wanted);
-  std::erase_if(out.kernels, [&](const kernel_row* kernel) { return kernel->runs_on != kind; });
-  std::stable_partition(out.kernels.begin(), out.kernels.end(),
-                        [](const kernel_row* kernel) { return !kernel->is_peer; });
-  if (options.with_peers) out.peers = chosen_of(known_peers(), wanted_peers);
-  out.peer_seconds = options.peer_seconds;
+  const bool names_peer = std::any_of(known.begin(), known.end(), is_named);
+  for (const peer_row& row : known)
+    if (!names_peer || is_named(row)) out.peers.push_back(&row);
+  const bool with_all = named.empty() || (!names_kernel && !out.with_plan);
+  for (const bool is_peer : {false, true})
+    for (const kernel_row& row : kernels())
+      if (row.runs_on == kind && row.is_peer == is_peer && (with_all || is_named(row)))
+        out.kernels.push_back(&row);
   return out;
 }
 
-/// A note where all prepared matrices together take much of the memory. Throws `failed_run` where they do not
-/// fit.
+/// A note where all prepared matrices take much of the memory. Throws `failed_run` where they do not fit.
 template <class V>
 std::string memory_note(const std::string& name, const csr<V>& a, const chosen_rows& rows,
                         const bench_setting& setting) {
-  // Roughly: a peer holds the arrays and its own format; the exact product is two long doubles a row.
+  // Roughly: a peer stores the arrays and its own format; the exact product is two long doubles per row.
   const std::size_t copies = rows.kernels.size() + 2 * rows.peers.size() + 2;
   const std::uint64_t takes = copies * compulsory_bytes(a), memory = setting.on->memory_bytes();
   if (takes > memory)
@@ -85,24 +70,23 @@ std::string memory_note(const std::string& name, const csr<V>& a, const chosen_r
         fmt::format("bench: {}: all kernels and peers together would take about {} of {}: name fewer of them "
                     "with --kernels",
                     name, format_bytes(takes), format_bytes(memory)));
-  return takes <= memory / 3 ? ""
-                             : fmt::format("together they take about {} of {} of memory", format_bytes(takes),
-                                           format_bytes(memory));
+  if (takes <= memory / 3) return "";
+  return fmt::format("together they take about {} of {} of memory", format_bytes(takes),
+                     format_bytes(memory));
 }
 
 template <class V>
 bench_matrix bench_one(const std::string& name, const chosen_rows& rows, const bench_setting& setting) {
-  const csr<V> a = load<V>(name, setting.values);
+  const csr<V> a = load_matrix<V>(name, setting.values);
   bench_matrix out{name, precision_name<V>(), a.rows, a.cols, a.nnz(), compulsory_bytes(a)};
   out.csr_bytes = out.compulsory_bytes - (static_cast<std::uint64_t>(a.rows) + a.cols) * sizeof(V);
   progress_bar bar("timing " + name);
   if (!rows.peers.empty()) out.note = memory_note(name, a, rows, setting);
-  out.results = run_bench(a, rows, setting, [&](double part) { bar.show(part); });
+  out.results = run_bench(a, rows, setting, [&](double fraction) { bar.show(fraction); });
   return out;
 }
 
-/// Prints the results, matrix by matrix, and writes the JSON. Its file is opened before the work, which would
-/// be lost if the file could not be written.
+/// Prints the results, matrix by matrix, and writes the JSON.
 struct bench_record {
   const bench_setting& setting;
   std::optional<output_file>& file;
@@ -142,44 +126,36 @@ struct bench_record {
   }
 };
 
-void run(const bench_options& options) {
+void run(bench_options& options) {
   require_stdin_once("bench", options.matrices, options.precision);
   for (const std::string& name : options.matrices) require_known(name);
-  const std::shared_ptr<device> on = chosen_device(options.device, options.with_peers);
-  const chosen_rows rows = choose_rows(options, on->kind());
+  bench_setting& setting = options.setting;
+  setting.on = chosen_device(options.device, setting.with_peers);
+  const device_kind kind = setting.on->kind();
+  const chosen_rows rows = choose_rows(options, kind);
   const bool prints_json = options.json_file == "-";
-  std::optional<output_file> file;
+  std::optional<output_file> file;  // opened now: the work would be lost if it could not be written
   if (!options.json_file.empty() && !prints_json) file.emplace(options.json_file);
-  const measure_options ceiling{.budget_seconds = std::min(options.seconds, full_ceiling.budget_seconds)};
-  const auto pinned_read_ceiling = [&] {
+  const measure_options ceiling{.budget_seconds = std::min(setting.seconds, full_ceiling.budget_seconds)};
+  setting.copy_ceiling = copy_ceiling(setting.on, ceiling);
+  {
     const pinned_threads pinned;
-    return read_ceiling(on, ceiling);
-  };
-  // Conversions are compared with the plain loop, where it runs.
-  using names = std::vector<std::string_view>;
-  const bool is_cpu = on->kind() == device_kind::cpu;
-  const bench_setting setting{on,
-                              copy_ceiling(on, ceiling),
-                              pinned_read_ceiling(),
-                              is_cpu ? names{"openmp_csr", "csr_serial"} : names{"csr_vector"},
-                              options.budget,
-                              options.seconds,
-                              options.with_peers,
-                              options.is_replayed,
-                              on->kind() == device_kind::cuda ? "cusparse_csr_alg1" : "",
-                              options.values};
+    setting.read_ceiling = read_ceiling(setting.on, ceiling);
+  }
+  setting.baselines = {"openmp_csr", "csr_serial"};  // the plain loop, where it runs
+  if (kind != device_kind::cpu) setting.baselines = {"csr_vector"};
+  if (kind == device_kind::cuda) setting.plan_baseline = "cusparse_csr_alg1";
   load_kernels(rows.kernels, setting);
   bench_record record{setting, file, prints_json};
   record.show(setting_text(setting));
   std::vector<std::string> matrices = options.matrices;
   if (matrices.empty() || options.is_suite_wanted) {
-    const std::vector<std::string> suite = suite_for(*on);
+    const std::vector<std::string> suite = suite_for(*setting.on);
     matrices.insert(matrices.begin(), suite.begin(), suite.end());
   }
-  for (const std::string& name : matrices) {
-    if (options.precision != "double") record.add(bench_one<float>(name, rows, setting));
-    if (options.precision != "float") record.add(bench_one<double>(name, rows, setting));
-  }
+  for (const std::string& name : matrices)
+    with_precision(options.precision,
+                   [&](auto zero) { record.add(bench_one<decltype(zero)>(name, rows, setting)); });
   record.finish();
 }
 
@@ -195,13 +171,13 @@ void set_up_bench(command& c) {
   c.list("--kernels", options.kernels, names,
          "Only these, or plan; nz list shows them (all kernels of the device, and plan)");
   c.precision(options.precision, true);
-  c.values(options.values);
-  c.budget(options.budget);
-  c.number("--seconds", options.seconds, "S", {1e-6, 3600},
+  c.values(options.setting.values);
+  c.budget(options.setting.budget);
+  c.number("--seconds", options.setting.seconds, "S", {1e-6, 3600},
            "Time for each kernel (0.5); below 0.01 the ceiling is inaccurate");
-  c.flag("--replay", options.is_replayed,
+  c.flag("--replay", options.setting.is_replayed,
          "On a GPU: replay short calls from a CUDA graph, which leaves out launch times of the host");
-  c.flag("--peers", options.with_peers, "On the CPU: measure other libraries in the same run");
+  c.flag("--peers", options.setting.with_peers, "On the CPU: measure other libraries in the same run");
   c.number("--peer-seconds", options.peer_seconds, "S", {1e-3, 1e6},
            "Time limit for an answer of a peer (120)");
   c.file("--json", options.json_file, "Write all figures to this JSON file; - prints them instead of tables");
@@ -215,11 +191,11 @@ is then 1. The columns, with x and y on the device:
               100 % where the cache helps, or where a kernel moves fewer bytes
   convert     time to convert the matrix from CSR and copy it to the device; for plan: of the planning, on a GPU
               from CSR in its memory
-  pays after  multiplies after which the conversion has paid, compared with csr_vector (on the CPU with openmp_csr
-              where it runs, else csr_serial): – never; for plan on a GPU, compared with cusparse_csr_alg1
+  pays after  multiplies after which the conversion has paid for itself (–: never), compared with csr_vector; on the
+              CPU with openmp_csr where it runs, else csr_serial; for plan on a GPU with cusparse_csr_alg1
 
 Where peers run (on a GPU those of cuSPARSE), the last lines compare our fastest kernel and the plan with the fastest
-peer, over all matrices; for plans also percent of the ceiling, memory relative to CSR, and when they pay.
+peer, over all matrices. For plans they also give percent of the ceiling, memory relative to CSR, and when plans pay.
 
 With --values random, each matrix gets random values that do not repeat, so that formats that store repeated or short
 values gain nothing.

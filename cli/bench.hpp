@@ -18,16 +18,15 @@
 // What `nz bench` measures, and how it reports it.
 namespace nz::cli {
 
-/// The result of one kernel, of the plan, or of a peer on one matrix: a row of the table.
+/// The result of one kernel, of the plan, or of a peer on one matrix: a row of the table. It is timed where
+/// its products are right.
 struct bench_result : outcome {
   std::string name, format;
   bool is_peer = false;
   std::string version = {};  // of a peer that is a separate program
-  timing time = {};          // only where the products are right
-  std::string chosen = {};   // the kernel that a plan chose
+  timing time = {};
+  std::string chosen = {};  // the kernel that a plan chose
   bool is_reordered = false;
-
-  bool is_timed() const { return is_right(); }
 };
 
 /// The name of the row for the matrix's plan.
@@ -35,20 +34,19 @@ inline constexpr std::string_view plan_name = "plan";
 
 /// The device, how it is measured, and what to compare with.
 struct bench_setting {
-  std::shared_ptr<device> on;
-  double copy_ceiling = 0;                  // bytes per second, read and written
-  std::optional<double> read_ceiling;       // bytes per second
-  std::vector<std::string_view> baselines;  // a conversion must pay against the first of these that runs
-  padding_budget budget;
-  double seconds = 0;        // for each kernel
-  bool in_turns = false;     // all are prepared at once and sampled in turns
+  std::shared_ptr<device> on = nullptr;
+  double copy_ceiling = 0;                       // bytes per second, read and written
+  std::optional<double> read_ceiling = {};       // bytes per second
+  std::vector<std::string_view> baselines = {};  // "pays after" compares with the first of these that runs
+  padding_budget budget = {};
+  double seconds = 0.5;      // for each kernel
+  bool with_peers = false;   // other libraries run too: all are prepared at once and sampled in turns
   bool is_replayed = false;  // calls are replayed from a CUDA graph
-  /// What plans must pay against on a GPU, where they start from CSR in its memory; empty: the baselines.
-  std::string_view plan_baseline = {};
-  std::string values = "file";  // or "random"
+  std::string_view plan_baseline = {};  // for plans, which on a GPU start from CSR in its memory; or empty
+  std::string values = "file";          // or "random"
 
-  bool has_peers() const { return in_turns || on->kind() == device_kind::cuda; }
-  /// What percentages are of. A multiply mostly reads.
+  bool has_peers() const { return with_peers || on->kind() == device_kind::cuda; }
+  /// 100 %. A multiply mostly reads.
   double ceiling() const { return read_ceiling.value_or(copy_ceiling); }
 };
 
@@ -62,16 +60,19 @@ struct bench_matrix {
   std::string note = {};                   // a line below the table; may be empty
   std::uint64_t csr_bytes = 0;
 
-  double gigaflops(const bench_result& r) const;
-  double bytes_per_second(const bench_result& r) const;
+  double gigaflops(const bench_result& r) const {
+    return 2e-9 * static_cast<double>(entries) / r.time.seconds;
+  }
+  double bytes_per_second(const bench_result& r) const {
+    return static_cast<double>(compulsory_bytes) / r.time.seconds;
+  }
   /// After how many multiplies the conversion has paid for itself: 0 where it takes no longer than that of
   /// the baseline, or has the same format. None where it never pays, for the baseline, and without one.
   std::optional<double> pays_after(const bench_result& r, const bench_setting& setting) const;
-  /// Null where no baseline was timed.
+  // Null where there is none that was timed.
   const bench_result* find_baseline(const bench_setting& setting) const;
   const bench_result* find_timed(std::string_view wanted) const;
-  /// The fastest of the peers or of our rows; null where there is none.
-  const bench_result* fastest(bool is_peer) const;
+  const bench_result* fastest(std::optional<bool> is_peer = {}) const;
 };
 
 /// The lines above all tables.
@@ -87,7 +88,7 @@ struct comparison {
   double ratio = 0;
 };
 
-/// A line: "csr_serial is 1.23 × as fast as eigen", and the same for the plan. Empty without peers.
+/// A line: "csr_serial is 1.23 × as fast as eigen; plan is …". Empty without peers.
 std::string comparison_text(const bench_matrix& matrix);
 json comparison_json(const bench_matrix& matrix);
 
@@ -95,8 +96,7 @@ json comparison_json(const bench_matrix& matrix);
 class bench_summary {
  public:
   void add(const bench_matrix& matrix, const bench_setting& setting);
-  /// For each precision the geometric mean and the worst, also for the plan, with a line about the plans.
-  /// Empty for less than two matrices, or without peers.
+  /// For each precision the geometric mean and the worst. Empty for less than two matrices, or without peers.
   std::string text() const;
   json json_value() const;
 
@@ -110,17 +110,17 @@ class bench_summary {
 };
 
 /// What is prepared, checked and timed on one matrix: a kernel, a plan, or a peer.
-template <class V> class entry {
+class entry {
  public:
   explicit entry(bench_result row) : result(std::move(row)) {}
   virtual ~entry() = default;
   entry(const entry&) = delete;
   entry& operator=(const entry&) = delete;
 
-  /// Prepares the matrix and checks its products. Failures become part of `result` and are not thrown.
+  /// Prepares the matrix and checks its products. `result` records failures; nothing is thrown.
   virtual void prepare() = 0;
-  /// The seconds of so many multiplies together, after one to warm up where other entries ran in between.
-  /// Throws `nz::error` or std::bad_alloc where it fails.
+  /// The seconds of all calls together, after one call to warm up where other entries ran in between. Throws
+  /// `nz::error` or std::bad_alloc where it fails.
   virtual double run(int calls, bool warm_up) = 0;
   /// Frees what prepare() allocated.
   virtual void release() = 0;
@@ -128,10 +128,10 @@ template <class V> class entry {
   bench_result result;
 };
 
-template <class V> using entries = std::vector<std::unique_ptr<entry<V>>>;
+using entries = std::vector<std::unique_ptr<entry>>;
 
-/// A multiply of another library on the CPU. None is linked: each is a separate program (bench/peers/), built
-/// where its library is installed.
+/// A multiply of another library on the CPU: a separate program (bench/peers/), built where its library is
+/// installed.
 struct peer_row {
   std::string_view name, format;
   std::string_view program, argument;  // the argument may be empty
@@ -142,23 +142,22 @@ std::span<const peer_row> known_peers();
 
 /// The rows of the tables.
 struct chosen_rows {
-  std::vector<const kernel_row*> kernels;
+  std::vector<const kernel_row*> kernels = {};
   bool with_plan = false;
   std::vector<const peer_row*> peers = {};
   double peer_seconds = 0;  // to wait for an answer of a peer
 };
 
-/// The entries of the peers, which share one copy of the matrix. `rows` and `against` must outlive them.
+/// Adds the peers. They use one copy of the matrix; `rows` and `against` must outlive them.
 template <class V>
-void add_peers(entries<V>& to, const csr<V>& a, const trials_of_matrix<V>& against, const chosen_rows& rows);
+void add_peers(entries& to, const csr<V>& a, const trials_of_matrix<V>& against, const chosen_rows& rows);
 
-/// All processors that this process may use, also where OpenMP has bound the calling thread to one of them.
+/// All processors of this process, also where OpenMP has bound the calling thread to one of them.
 cpu_set_t own_processors();
 
-/// Binds each OpenMP thread to its own processor while it lives. Without this, threads that slept while
-/// another entry was measured may wake up on the same processor, and the system separates them only after the
-/// sample. Does nothing where there are more threads than processors, or where OMP_PROC_BIND is set. Peer
-/// processes are bound alike.
+/// Binds each OpenMP thread to its own processor while it lives: threads that slept while another entry was
+/// measured may wake up on the same processor, and the system separates them only after the sample. Does
+/// nothing where there are more threads than processors, or where OMP_PROC_BIND is set.
 class pinned_threads {
  public:
   pinned_threads();
@@ -170,8 +169,7 @@ class pinned_threads {
   std::vector<cpu_set_t> before_;  // of each thread; empty: nothing was bound
 };
 
-/// The first preparation by a kernel also loads code, or another library: done once here, so that it is not
-/// measured.
+/// Prepares a tiny matrix by each kernel: the first preparation loads code, which is not to be measured.
 void load_kernels(const std::vector<const kernel_row*>& kernels, const bench_setting& setting);
 
 /// Prepares and times all rows: one after the other, or all prepared at once and sampled in turns. `report`
@@ -180,7 +178,7 @@ template <class V>
 std::vector<bench_result> run_bench(const csr<V>& a, const chosen_rows& rows, const bench_setting& setting,
                                     const std::function<void(double)>& report);
 
-/// The matrices of `nz bench` without arguments: large ones that the cache of the device does not hold, and
+/// The matrices of `nz bench` without arguments: large ones, which do not fit in the cache of the device, and
 /// two small ones. Tiny ones for the emulator.
 std::vector<std::string> suite_for(const device& on);
 

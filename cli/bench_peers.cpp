@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -24,6 +23,7 @@
 #include <nonzero/core/values.hpp>
 
 #include "bench.hpp"
+#include "options.hpp"
 
 // Peers: processes that run the multiplies of other libraries, and the memory shared with them.
 namespace nz::cli {
@@ -40,8 +40,6 @@ constexpr peer_row peers[] = {
 
 using clock = std::chrono::steady_clock;
 constexpr std::size_t longest_line = 4096, error_text_bytes = 1 << 16;
-
-std::string last_error() { return std::strerror(errno); }
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> out;
@@ -74,34 +72,32 @@ std::string last_line_of(std::string_view text) {
   _exit(127);
 }
 
-/// Anonymous memory that another process of the same user can open as a file, by `path`. Nothing is left
-/// behind, however both end.
+/// Anonymous memory that another process of the same user can open as a file, by `path`. The system frees it
+/// when both processes have ended.
 class shared_memory {
  public:
   /// Zeros. Throws `nz::error` where there is not enough memory.
-  explicit shared_memory(std::size_t bytes) : size_(bytes) {
-    descriptor_ = memfd_create("nonzero", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (descriptor_ < 0)
-      throw error(fmt::format("cannot share memory with other programs: {}", last_error()));
+  explicit shared_memory(std::size_t bytes)
+      : descriptor_(memfd_create("nonzero", MFD_CLOEXEC | MFD_ALLOW_SEALING)), size_(bytes) {
     // Reserved now: missing memory would later end the program with SIGBUS.
-    const int failure = bytes == 0 ? 0 : posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
-    void* const found = failure != 0 || bytes == 0
-                            ? MAP_FAILED
-                            : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    int failure = descriptor_ < 0 ? errno : 0;
+    if (failure == 0 && bytes > 0) failure = posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
+    if (failure == 0 && bytes > 0) {
+      void* const found = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+      if (found == MAP_FAILED) failure = errno;
+      data_ = static_cast<char*>(found);
+    }
     // A peer that truncates the memory would end this program.
     fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
-    if (found != MAP_FAILED)
-      data_ = static_cast<char*>(found);
-    else if (bytes > 0) {
-      const std::string why = failure != 0 ? std::strerror(failure) : last_error();
-      close(descriptor_);
-      throw error(fmt::format("cannot share {} bytes of memory with other programs: {}", bytes, why));
-    }
+    if (failure == 0) return;
+    close(descriptor_);
+    throw error(fmt::format("cannot share {} bytes of memory with other programs: {}", bytes,
+                            std::strerror(failure)));
   }
 
   ~shared_memory() {
-    if (data_ != nullptr) munmap(data_, size_);
-    if (descriptor_ >= 0) close(descriptor_);
+    if (size_ > 0) munmap(data_, size_);
+    close(descriptor_);
   }
 
   shared_memory(const shared_memory&) = delete;
@@ -113,13 +109,13 @@ class shared_memory {
   int descriptor() const { return descriptor_; }
 
  private:
-  int descriptor_ = -1;
+  int descriptor_;
   char* data_ = nullptr;
-  std::size_t size_ = 0;
+  std::size_t size_;
 };
 
-/// How the processes are started: with as many threads as this one uses, each bound to a processor where
-/// there are enough and OMP_PROC_BIND is not set.
+/// The processes get as many threads as this one uses, each bound to a processor where there are enough and
+/// OMP_PROC_BIND is not set.
 struct peer_environment {
   cpu_set_t processors = own_processors();
   std::vector<std::string> variables;  // NAME=VALUE
@@ -145,7 +141,7 @@ struct peer_environment {
 };
 
 /// A program that answers each line with one line (bench/peers/protocol.hpp), in its own process group. It
-/// ends with this object, and when this process ends in any way.
+/// ends with this object, or with this process.
 class peer_process {
  public:
   /// Throws `nz::error` where it cannot be started.
@@ -155,25 +151,23 @@ class peer_process {
     std::vector<std::string> words{program}, variables = environment.variables;
     words.insert(words.end(), arguments.begin(), arguments.end());
     const auto argv = pointers_to(words), envp = pointers_to(variables);
-    if (access(program.c_str(), X_OK) != 0) throw error(fmt::format("cannot be started: {}", last_error()));
     int ends[2];
     // Not a pipe: writing to a process that has ended would raise SIGPIPE.
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-      throw error(fmt::format("cannot be started: {}", last_error()));
+    if (access(program.c_str(), X_OK) != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+      throw error(fmt::format("cannot be started: {}", std::strerror(errno)));
     const pid_t self = getpid();
     id_ = fork();
     if (id_ == 0)
       become(program.c_str(), argv.data(), envp.data(), ends[1], error_text_.descriptor(),
              environment.processors, self);
-    const std::string why = last_error();
+    const int failure = errno;
     close(ends[1]);
     socket_ = ends[0];
-    if (id_ > 0) {
-      setpgid(id_, id_);  // the child does the same; either may come first
-      return;
+    if (id_ < 0) {
+      close(socket_);
+      throw error(fmt::format("cannot be started: {}", std::strerror(failure)));
     }
-    close(socket_);
-    throw error(fmt::format("cannot be started: {}", why));
+    setpgid(id_, id_);  // the child does the same; either may come first
   }
 
   ~peer_process() {
@@ -183,21 +177,15 @@ class peer_process {
   peer_process(const peer_process&) = delete;
   peer_process& operator=(const peer_process&) = delete;
 
-  /// Its answer, without the end of line. Throws `nz::error` with the reason where no answer comes within so
-  /// many seconds; the process cannot be used any more then.
+  /// Its answer, without the end of line. Throws `nz::error` with the reason where no answer comes in time;
+  /// the process cannot be used any more then.
   std::string ask(std::string_view line, double seconds) {
     const auto until = clock::now() + std::chrono::duration<double>(seconds);
     const std::string sent = std::string(line) + "\n";
     if (!unread_.empty()) give_up(fmt::format("says more than it was asked: {}", printable(unread_)));
     if (send(socket_, sent.data(), sent.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(sent.size()))
       report_end();
-    while (true) {
-      const std::size_t end_of_line = unread_.find('\n');
-      if (end_of_line != std::string::npos) {
-        std::string answer = unread_.substr(0, end_of_line);
-        unread_.erase(0, end_of_line + 1);
-        return answer;
-      }
+    while (unread_.find('\n') == std::string::npos) {
       if (unread_.size() > longest_line) give_up("its answer has no end");
       const double left = std::chrono::duration<double>(until - clock::now()).count();
       pollfd wanted{socket_, POLLIN, 0};
@@ -210,6 +198,10 @@ class peer_process {
       if (got <= 0) report_end();
       unread_.append(bytes, static_cast<std::size_t>(got));
     }
+    const std::size_t end_of_line = unread_.find('\n');
+    std::string answer = unread_.substr(0, end_of_line);
+    unread_.erase(0, end_of_line + 1);
+    return answer;
   }
 
  private:
@@ -233,9 +225,8 @@ class peer_process {
     while (id_ > 0) {
       const pid_t ended = waitpid(id_, &status_, WNOHANG);
       if (ended == id_ || (ended < 0 && errno != EINTR)) id_ = -1;
-      if (id_ < 0) break;
-      if (clock::now() > until) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (id_ > 0 && clock::now() > until) return false;
+      if (id_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return true;
   }
@@ -261,13 +252,10 @@ class peer_process {
   std::string unread_;
 };
 
-/// The word as a number; none where it is not finite, or negative.
-std::optional<double> number_in(std::string_view word) {
-  double out = 0;
-  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), out);
-  if (failure != std::errc() || end != word.data() + word.size() || !std::isfinite(out) || out < 0)
-    return std::nullopt;
-  return out;
+/// A time; none where the word is not a number, not finite, or negative.
+std::optional<double> seconds_in(std::string_view word) {
+  const auto out = parse_number<double>(word);
+  return out && std::isfinite(*out) && *out >= 0 ? out : std::nullopt;
 }
 
 /// Removes the first word from a line.
@@ -285,8 +273,7 @@ std::string shown(std::string_view text) { return printable(text.substr(0, 200),
   throw error(fmt::format("its answer makes no sense: '{}'", shown(answer)));
 }
 
-/// $NONZERO_PEERS; else the folder `peers` beside this program, or libexec/nonzero/peers where it is
-/// installed.
+/// $NONZERO_PEERS; else the folder `peers` beside this program, or libexec/nonzero/peers of an installation.
 fs::path find_peers_folder() {
   const char* const wish = std::getenv("NONZERO_PEERS");
   if (wish != nullptr && *wish != '\0') return wish;
@@ -297,9 +284,9 @@ fs::path find_peers_folder() {
   return here / "peers";
 }
 
-/// A matrix and x in the layout of bench/peers/protocol.hpp: a header, then the arrays, each at a multiple of
+/// A matrix and x in the layout of bench/peers/protocol.hpp: a header and the arrays, each at a multiple of
 /// 64 bytes.
-template <class V> std::shared_ptr<shared_memory> share_matrix(const csr<V>& a, const std::vector<V>& x) {
+template <class V> std::shared_ptr<shared_memory> copy_to_shared(const csr<V>& a, const std::vector<V>& x) {
   const std::int64_t header[8] = {1, sizeof(V), a.rows, a.cols, a.nnz()};
   const std::span<const std::byte> arrays[] = {
       std::as_bytes(std::span(header)), std::as_bytes(std::span(a.row_begin)),
@@ -316,34 +303,30 @@ template <class V> std::shared_ptr<shared_memory> share_matrix(const csr<V>& a, 
   return out;
 }
 
-/// What the peers of one matrix share.
+/// What the peers of one matrix have in common.
 struct peers_of_matrix {
   std::shared_ptr<shared_memory> matrix;
   fs::path folder = find_peers_folder();  // where the programs are
   peer_environment environment = {};
 };
 
-template <class V> class peer_entry final : public entry<V> {
+template <class V> class peer_entry final : public entry {
  public:
   /// `exact` is A x; `patience` is in seconds.
   peer_entry(const peer_row& peer, std::shared_ptr<const peers_of_matrix> shared, double patience,
              const reference::exact_product& exact)
-      : entry<V>({{}, std::string(peer.name), std::string(peer.format), true}),
+      : entry({{}, std::string(peer.name), std::string(peer.format), true}),
         peer_(peer),
         shared_(std::move(shared)),
         patience_(patience),
         exact_(exact) {}
 
   void prepare() override {
-    try {
+    record_failure(result, [this] {
       start();
-      if (!this->result.is_refused()) check();
-    } catch (const error& e) {
-      this->result.failure = e.what();
-    } catch (const std::bad_alloc&) {
-      this->result.failure = "out of memory";
-    }
-    if (!this->result.is_right()) release();
+      if (!result.is_refused()) check();
+    });
+    if (!result.is_right()) release();
   }
 
   double run(int calls, bool) override {  // it always warms up by itself
@@ -352,7 +335,7 @@ template <class V> class peer_entry final : public entry<V> {
     const double passed = std::chrono::duration<double>(clock::now() - start).count();
     std::string_view rest = answer;
     const std::string_view word = next_word(rest);
-    const auto seconds = number_in(rest);
+    const auto seconds = seconds_in(rest);
     if (word != "took" || !seconds || *seconds > passed) reject(answer);
     return *seconds;
   }
@@ -366,7 +349,7 @@ template <class V> class peer_entry final : public entry<V> {
     const fs::path program = shared_->folder / peer_.program;
     std::error_code nothing_there;
     if (!fs::exists(program, nothing_there)) {
-      this->result.refusal = fmt::format("{} is not built: make peers", peer_.program);
+      result.refusal = fmt::format("{} is not built: make peers", peer_.program);
       return;
     }
     std::vector<std::string> arguments;
@@ -377,24 +360,24 @@ template <class V> class peer_entry final : public entry<V> {
     std::string_view rest = answer;
     const std::string_view word = next_word(rest);
     if (word == "cannot" && !rest.empty()) {
-      this->result.refusal = shown(rest);
+      result.refusal = shown(rest);
       return;
     }
-    const auto seconds = number_in(next_word(rest));
+    const auto seconds = seconds_in(next_word(rest));
     if (word != "ready" || !seconds) reject(answer);
-    this->result.prepare_seconds = *seconds;
-    this->result.version = shown(rest);
+    result.prepare_seconds = *seconds;
+    result.version = shown(rest);
   }
 
   void check() {
     shared_memory memory(exact_.y.size() * sizeof(V));
-    std::vector<V> y(exact_.y.size(),
-                     std::numeric_limits<V>::quiet_NaN());  // a row that is not written is wrong
+    // A row that is not written stays NaN, which is wrong.
+    std::vector<V> y(exact_.y.size(), std::numeric_limits<V>::quiet_NaN());
     if (!y.empty()) std::memcpy(memory.data(), y.data(), memory.size());
     const std::string answer = ask("result " + memory.path());
     if (answer != "written") reject(answer);
     if (!y.empty()) std::memcpy(y.data(), memory.data(), memory.size());
-    this->result.error = reference::largest_error<V>(exact_, y);
+    result.error = reference::largest_error<V>(exact_, y);
   }
 
   const peer_row& peer_;
@@ -409,15 +392,15 @@ template <class V> class peer_entry final : public entry<V> {
 std::span<const peer_row> known_peers() { return peers; }
 
 template <class V>
-void add_peers(entries<V>& to, const csr<V>& a, const trials_of_matrix<V>& against, const chosen_rows& rows) {
+void add_peers(entries& to, const csr<V>& a, const trials_of_matrix<V>& against, const chosen_rows& rows) {
   if (rows.peers.empty()) return;
-  const auto shared = std::make_shared<const peers_of_matrix>(peers_of_matrix{share_matrix(a, against.x)});
+  const auto shared = std::make_shared<const peers_of_matrix>(peers_of_matrix{copy_to_shared(a, against.x)});
   for (const peer_row* peer : rows.peers)  // the first trial's product is A x
     to.push_back(std::make_unique<peer_entry<V>>(*peer, shared, rows.peer_seconds, against.trials[0].exact));
 }
 
 #define NZ_INSTANTIATE(V) \
-  template void add_peers(entries<V>&, const csr<V>&, const trials_of_matrix<V>&, const chosen_rows&);
+  template void add_peers(entries&, const csr<V>&, const trials_of_matrix<V>&, const chosen_rows&);
 NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

@@ -7,7 +7,6 @@
 #include <nonzero/core/version.hpp>
 
 #include "bench.hpp"
-#include "output.hpp"
 
 namespace nz::cli {
 namespace {
@@ -37,106 +36,74 @@ std::string count_text(double count) {
 
 std::string cache_text(const bench_matrix& matrix, const device& on) {
   const std::uint64_t cache = on.cache_bytes();
-  std::string takes = format_bytes(matrix.compulsory_bytes) + " with x and y";
+  const std::string takes = format_bytes(matrix.compulsory_bytes) + " with x and y",
+                    size = format_bytes(cache);
   if (cache == 0 || on.kind() == device_kind::emulator) return takes;
   if (matrix.compulsory_bytes <= cache)
-    return fmt::format("{}: fits in the {} cache, so the figures are those of the cache", takes,
-                       format_bytes(cache));
+    return fmt::format("{}: fits in the {} cache, so the figures are those of the cache", takes, size);
   return fmt::format("{}: {:.1f} times the {} cache", takes,
-                     static_cast<double>(matrix.compulsory_bytes) / static_cast<double>(cache),
-                     format_bytes(cache));
+                     static_cast<double>(matrix.compulsory_bytes) / static_cast<double>(cache), size);
 }
 
-/// The table of one matrix. Columns can be left out.
-class result_table {
- public:
-  result_table(const bench_matrix& matrix, const bench_setting& setting)
-      : matrix_(matrix),
-        setting_(setting),
-        baseline_(matrix.find_baseline(setting)),
-        fastest_(matrix.fastest(true)),
-        fastest_of_ours_(matrix.fastest(false)) {
-    const bool ours_wins = fastest_of_ours_ != nullptr &&
-                           (fastest_ == nullptr || fastest_of_ours_->time.seconds <= fastest_->time.seconds);
-    if (ours_wins) fastest_ = fastest_of_ours_;
-  }
+std::string note_for(const bench_matrix& matrix, const bench_result& r) {
+  std::string out = &r == matrix.fastest() ? "fastest" : &r == matrix.fastest(false) ? "fastest of ours" : "";
+  for (const std::string& more : {r.version, std::string(r.is_reordered ? "reordered" : "")})
+    if (!more.empty()) out += (out.empty() ? "" : ", ") + more;
+  return out;
+}
 
-  /// Without the `left_out` least important columns.
-  table make(int left_out) const {
-    table out(cells_of(nullptr, left_out));
-    bool among_peers = false;
-    for (const bench_result& r : matrix_.results) {
-      if (r.is_peer && !among_peers) out.add({faint("others' kernels, to compare with:")});
-      among_peers = r.is_peer;
-      std::vector<std::string> row = cells_of(&r, left_out);
-      if (&r == fastest_ || &r == fastest_of_ours_)
-        for (std::string& cell : row) cell = bold(cell);
-      if (!r.is_timed()) row.resize(left_out >= 2 ? 1 : 2);  // the name, and the format where there is room
-      if (!r.is_timed()) row.push_back(untimed_text(r));
-      out.add(std::move(row));
+constexpr int most_left_out = 6;
+
+/// The cells of a row, or the titles where r is null, without the `left_out` least important columns.
+std::vector<std::string> cells_of(const bench_matrix& matrix, const bench_setting& setting,
+                                  const bench_result* r, int left_out) {
+  std::vector<std::string> out;
+  const auto add = [&](bool is_wanted, const char* title, auto value) {
+    if (is_wanted) out.push_back(r == nullptr ? title : value());
+  };
+  const double rate = r == nullptr ? 0 : matrix.bytes_per_second(*r);
+  const bench_result* const baseline = matrix.find_baseline(setting);
+  const auto pays_text = [&]() -> std::string {
+    const std::optional<double> multiplies = matrix.pays_after(*r, setting);
+    if (!multiplies) return r == baseline ? "base" : "–";
+    return *multiplies == 0 ? "at once" : count_text(*multiplies);
+  };
+  add(true, "kernel", [&] { return r->name + (r->chosen.empty() ? "" : ": " + r->chosen); });
+  add(left_out < 2, "format", [&] { return r->format; });
+  add(left_out < 3, ">error/bound", [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
+  add(true, ">time", [&] { return time_text(r->time.seconds); });
+  add(left_out < 4, ">±", [&] { return spread_text(r->time); });
+  add(true, ">GFLOP/s", [&] { return three_digits(matrix.gigaflops(*r)); });
+  add(left_out < 6, ">GB/s", [&] { return rate_text(rate); });
+  add(true, ">ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting.ceiling()); });
+  add(left_out < 5, ">convert", [&] { return time_text(r->prepare_seconds); });
+  add(baseline != nullptr && left_out < 5, ">pays after", pays_text);
+  add(left_out < 1, "", [&] { return note_for(matrix, *r); });
+  return out;
+}
+
+table table_of(const bench_matrix& matrix, const bench_setting& setting, int left_out) {
+  table out(cells_of(matrix, setting, nullptr, left_out));
+  bool among_peers = false;
+  for (const bench_result& r : matrix.results) {
+    if (r.is_peer && !among_peers) out.add({faint("others' kernels, to compare with:")});
+    among_peers = r.is_peer;
+    std::vector<std::string> row = cells_of(matrix, setting, &r, left_out);
+    if (&r == matrix.fastest() || &r == matrix.fastest(false))
+      for (std::string& cell : row) cell = bold(cell);
+    if (!r.is_right()) {
+      row.resize(left_out >= 2 ? 1 : 2);  // the name, and the format where there is room
+      row.push_back(r.is_refused() || !r.failure.empty()
+                        ? verdict_text(r, setting.budget)
+                        : fmt::format("{}, {:.3g} times the error bound: not timed", red("WRONG"),
+                                      static_cast<double>(r.error)));
     }
-    return out;
+    out.add(std::move(row));
   }
-
-  static constexpr int most_left_out = 6;
-
- private:
-  std::string untimed_text(const bench_result& r) const {
-    if (r.is_refused() || !r.failure.empty()) return verdict_text(r, setting_.budget);
-    return fmt::format("{}, {:.3g} times the error bound: not timed", red("WRONG"),
-                       static_cast<double>(r.error));
-  }
-
-  std::string note(const bench_result& r) const {
-    std::string out = &r == fastest_ ? "fastest" : &r == fastest_of_ours_ ? "fastest of ours" : "";
-    for (const std::string& more : {r.version, std::string(r.is_reordered ? "reordered" : "")})
-      if (!more.empty()) out += (out.empty() ? "" : ", ") + more;
-    return out;
-  }
-
-  std::string pays_text(const bench_result& r) const {
-    if (&r == baseline_) return "base";
-    const std::optional<double> multiplies = matrix_.pays_after(r, setting_);
-    return !multiplies ? "–" : *multiplies == 0 ? "at once" : count_text(*multiplies);
-  }
-
-  /// The cells of a row, or the titles where r is null.
-  std::vector<std::string> cells_of(const bench_result* r, int left_out) const {
-    std::vector<std::string> out;
-    const auto add = [&](bool is_wanted, const char* title, auto value) {
-      if (is_wanted) out.push_back(r == nullptr ? title : value());
-    };
-    const double rate = r == nullptr ? 0 : matrix_.bytes_per_second(*r);
-    add(true, "kernel", [&] { return r->name + (r->chosen.empty() ? "" : ": " + r->chosen); });
-    add(left_out < 2, "format", [&] { return r->format; });
-    add(left_out < 3, ">error/bound", [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
-    add(true, ">time", [&] { return time_text(r->time.seconds); });
-    add(left_out < 4, ">±", [&] { return spread_text(r->time); });
-    add(true, ">GFLOP/s", [&] { return three_digits(matrix_.gigaflops(*r)); });
-    add(left_out < 6, ">GB/s", [&] { return rate_text(rate); });
-    add(true, ">ceiling", [&] { return fmt::format("{:.1f} %", 100 * rate / setting_.ceiling()); });
-    add(left_out < 5, ">convert", [&] { return time_text(r->prepare_seconds); });
-    add(baseline_ != nullptr && left_out < 5, ">pays after", [&] { return pays_text(*r); });
-    add(left_out < 1, "", [&] { return note(*r); });
-    return out;
-  }
-
-  const bench_matrix& matrix_;
-  const bench_setting& setting_;
-  const bench_result* baseline_;
-  const bench_result* fastest_;
-  const bench_result* fastest_of_ours_;
-};
+  return out;
+}
 
 }  // namespace
-
-double bench_matrix::gigaflops(const bench_result& r) const {
-  return r.is_timed() ? 2e-9 * static_cast<double>(entries) / r.time.seconds : 0;
-}
-
-double bench_matrix::bytes_per_second(const bench_result& r) const {
-  return r.is_timed() ? static_cast<double>(compulsory_bytes) / r.time.seconds : 0;
-}
 
 const bench_result* bench_matrix::find_baseline(const bench_setting& setting) const {
   for (const std::string_view baseline : setting.baselines)
@@ -146,14 +113,15 @@ const bench_result* bench_matrix::find_baseline(const bench_setting& setting) co
 
 const bench_result* bench_matrix::find_timed(std::string_view wanted) const {
   for (const bench_result& r : results)
-    if (r.name == wanted && r.is_timed()) return &r;
+    if (r.name == wanted && r.is_right()) return &r;
   return nullptr;
 }
 
-const bench_result* bench_matrix::fastest(bool is_peer) const {
+const bench_result* bench_matrix::fastest(std::optional<bool> is_peer) const {
   const bench_result* best = nullptr;
   for (const bench_result& r : results)
-    if (r.is_timed() && r.is_peer == is_peer && (best == nullptr || r.time.seconds < best->time.seconds))
+    if (r.is_right() && is_peer.value_or(r.is_peer) == r.is_peer &&
+        (best == nullptr || r.time.seconds < best->time.seconds))
       best = &r;
   return best;
 }
@@ -161,7 +129,7 @@ const bench_result* bench_matrix::fastest(bool is_peer) const {
 std::optional<double> bench_matrix::pays_after(const bench_result& r, const bench_setting& setting) const {
   const bench_result* const plans = r.name == plan_name ? find_timed(setting.plan_baseline) : nullptr;
   const bench_result* const base = plans ? plans : find_baseline(setting);
-  if (base == nullptr || base == &r || !r.is_timed()) return std::nullopt;
+  if (base == nullptr || base == &r || !r.is_right()) return std::nullopt;
   const double gained = base->time.seconds - r.time.seconds;
   if (!(gained > 0)) return std::nullopt;
   // Nothing is converted for another kernel of the same format.
@@ -182,15 +150,14 @@ std::string setting_text(const bench_setting& setting) {
 }
 
 std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting) {
-  const std::string title =
-      fmt::format("{}  {}, {}, {}{}\n  {}\n", bold(matrix.name), shape_text(matrix.rows, matrix.cols),
-                  counted(matrix.entries, "entry"), matrix.precision,
-                  setting.values == "random" ? ", random values" : "", cache_text(matrix, *setting.on));
-  const result_table rows(matrix, setting);
-  table made = rows.make(0);
+  const std::string title = fmt::format(
+      "{}, {}{}\n  {}\n", title_text(matrix.name, matrix.rows, matrix.cols, matrix.entries), matrix.precision,
+      setting.values == "random" ? ", random values" : "", cache_text(matrix, *setting.on));
+  table made = table_of(matrix, setting, 0);
   if (::isatty(STDOUT_FILENO) == 1) {
     const int room = terminal_size(STDOUT_FILENO).columns;
-    for (int out = 1; out <= result_table::most_left_out && made.width() > room; ++out) made = rows.make(out);
+    for (int out = 1; out <= most_left_out && made.width() > room; ++out)
+      made = table_of(matrix, setting, out);
   }
   return title + made.text() + (matrix.note.empty() ? "" : "  " + matrix.note + "\n");
 }
@@ -207,7 +174,7 @@ json json_of(const bench_setting& setting, const std::vector<json>& matrices) {
           {"ceiling_bytes_per_second", setting.ceiling()},
           {"padding_budget", setting.budget.times_csr},
           {"seconds_per_kernel", setting.seconds},
-          {"in_turns", setting.in_turns},
+          {"in_turns", setting.with_peers},
           {"replayed", setting.is_replayed},
           {"matrices", matrices}};
 }
@@ -225,11 +192,8 @@ json json_of(const bench_matrix& matrix, const bench_setting& setting) {
       row["padding_bytes"] = r.size.padding_bytes;
     }
     if (!r.version.empty()) row["version"] = r.version;
-    if (r.is_refused() || !r.failure.empty())
-      row["why"] = r.is_refused() ? r.refusal : r.failure;
-    else
-      row["error_in_bounds"] = static_cast<double>(r.error);
-    if (r.is_timed())
+    row.update(r.error_json());
+    if (r.is_right())
       row.update({{"seconds", r.time.seconds},
                   {"low_quartile", r.time.low},
                   {"high_quartile", r.time.high},
@@ -243,17 +207,13 @@ json json_of(const bench_matrix& matrix, const bench_setting& setting) {
     results.push_back(std::move(row));
   }
   const bench_result* const base = matrix.find_baseline(setting);
-  return {{"matrix", matrix.name},
-          {"precision", matrix.precision},
-          {"values", setting.values},
-          {"rows", matrix.rows},
-          {"cols", matrix.cols},
-          {"entries", matrix.entries},
-          {"compulsory_bytes", matrix.compulsory_bytes},
-          {"fits_in_cache", matrix.compulsory_bytes <= setting.on->cache_bytes()},
-          {"baseline", base ? json(base->name) : json()},
-          {"note", matrix.note},
-          {"results", results}};
+  return joined(
+      matrix_json(matrix.name, matrix.precision, setting.values, matrix.rows, matrix.cols, matrix.entries),
+      {{"compulsory_bytes", matrix.compulsory_bytes},
+       {"fits_in_cache", matrix.compulsory_bytes <= setting.on->cache_bytes()},
+       {"baseline", base ? json(base->name) : json()},
+       {"note", matrix.note},
+       {"results", results}});
 }
 
 }  // namespace nz::cli

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <new>
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -18,9 +17,8 @@ namespace {
 /// Idle threads spin for less than this and then sleep, so that they take no time from the next entry.
 constexpr double rest_seconds = 2e-3;
 
-/// Prepares a few times and keeps the shortest time, with never more than one prepared matrix. A plan may
-/// choose another kernel each time (`choice`); only the times of the last choice count. `fewest` is more than
-/// one where the first preparation loads code.
+/// Prepares a few times, at least `fewest`, and keeps the shortest time. Only one prepared matrix exists at a
+/// time. A plan may choose another kernel each time (`choice`); only the times of the last choice count.
 template <class V>
 ready_matrix<V> prepare_repeatedly(const std::function<ready_matrix<V>()>& make, const std::string& choice,
                                    int fewest) {
@@ -39,26 +37,19 @@ ready_matrix<V> prepare_repeatedly(const std::function<ready_matrix<V>()>& make,
   return ready;
 }
 
-/// Times the entries whose products are right, in turns; one that fails says so in its result.
-template <class V>
-void time_in_turns(std::span<const std::unique_ptr<entry<V>>> all, const bench_setting& setting,
+/// Times the entries whose products are right, in turns. The result of an entry records its failure.
+void time_in_turns(std::span<const std::unique_ptr<entry>> all, const bench_setting& setting,
                    const std::function<void(double)>& report) {
-  std::vector<entry<V>*> right;
+  std::vector<entry*> right;
   for (const auto& c : all)
     if (c->result.is_right()) right.push_back(c.get());
   const bool is_shared = right.size() > 1;
   std::vector<timed_calls> runs;
-  runs.reserve(right.size());
-  for (entry<V>* c : right)
+  for (entry* c : right)
     runs.emplace_back([c, is_shared](int calls) {
-      try {
-        return c->run(calls, is_shared);
-      } catch (const error& e) {
-        c->result.failure = e.what();
-      } catch (const std::bad_alloc&) {
-        c->result.failure = "out of memory";
-      }
-      return std::numeric_limits<double>::infinity();
+      double seconds = std::numeric_limits<double>::infinity();
+      record_failure(c->result, [&] { seconds = c->run(calls, is_shared); });
+      return seconds;
     });
   const auto times = measure_in_turns(
       setting.on->kind(), runs,
@@ -66,14 +57,14 @@ void time_in_turns(std::span<const std::unique_ptr<entry<V>>> all, const bench_s
   for (std::size_t i = 0; i < right.size(); ++i) right[i]->result.time = times[i];
 }
 
-template <class V> class kernel_entry final : public entry<V> {
+template <class V> class kernel_entry final : public entry {
  public:
   kernel_entry(const kernel_row* kernel, const csr<V>& a, const trials_of_matrix<V>& against,
                const bench_setting& setting)
-      : entry<V>({{},
-                  std::string(kernel ? kernel->name : plan_name),
-                  std::string(kernel ? kernel->format : ""),
-                  kernel && kernel->is_peer}),
+      : entry({{},
+               std::string(kernel ? kernel->name : plan_name),
+               std::string(kernel ? kernel->format : ""),
+               kernel && kernel->is_peer}),
         kernel_(kernel),
         a_(a),
         against_(against),
@@ -83,15 +74,13 @@ template <class V> class kernel_entry final : public entry<V> {
     const device_kind kind = setting_.on->kind();
     const bool is_on_cpu = kind == device_kind::cpu;
     const kernel_row& row = kernel_ ? *kernel_ : find_kernel(is_on_cpu ? "csr_balanced" : "csr_vector", kind);
-    const int fewest = kernel_ || is_on_cpu ? 1 : 2;
-    static_cast<outcome&>(this->result) = try_kernel<V>(
-        row, a_, against_, setting_.budget,
-        [&] {
-          if (!kernel_ && !is_on_cpu) placed_ = place_csr(a_, setting_.on);
-          return prepare_repeatedly<V>([&] { return prepare_once(); }, this->result.chosen, fewest);
-        },
-        [&](ready_matrix<V>& ready) { ready_ = std::move(ready); });
-    placed_ = nullptr;
+    const int fewest = kernel_ || is_on_cpu ? 1 : 2;  // the first plan on a GPU loads code
+    const auto make = [&] {
+      if (!kernel_ && !is_on_cpu) on_device_ = place_csr(a_, setting_.on);
+      return prepare_repeatedly<V>([&] { return prepare_once(); }, result.chosen, fewest);
+    };
+    static_cast<outcome&>(result) = try_kernel<V>(row, a_, against_, setting_.budget, make, &ready_);
+    on_device_ = nullptr;
   }
 
   double run(int calls, bool warm_up) override {
@@ -108,10 +97,10 @@ template <class V> class kernel_entry final : public entry<V> {
   ready_matrix<V> prepare_once() {
     if (kernel_ != nullptr)
       return make_ready(*kernel_, a_, against_.x, {.budget = setting_.budget, .on = setting_.on});
-    const auto made = std::make_shared<const plan<V>>(placed_ ? make_plan(placed_) : make_plan(a_));
-    this->result.chosen = made->kernel();
-    this->result.format = find_kernel(made->kernel(), setting_.on->kind()).format;
-    this->result.is_reordered = made->report().is_reordered;
+    const auto made = std::make_shared<const plan<V>>(on_device_ ? make_plan(on_device_) : make_plan(a_));
+    result.chosen = made->kernel();
+    result.format = find_kernel(made->kernel(), setting_.on->kind()).format;
+    result.is_reordered = made->report().is_reordered;
     return {std::shared_ptr<const prepared_matrix<V>>(made, &made->prepared()),
             vector<V>(setting_.on, against_.x), vector<V>(setting_.on, static_cast<std::size_t>(a_.rows)),
             made->report().seconds};
@@ -121,7 +110,7 @@ template <class V> class kernel_entry final : public entry<V> {
   const csr<V>& a_;
   const trials_of_matrix<V>& against_;
   const bench_setting& setting_;
-  std::shared_ptr<const device_csr<V>> placed_;  // CSR on the GPU, while a plan is made from it
+  std::shared_ptr<const device_csr<V>> on_device_;  // what a plan on a GPU is made from
   ready_matrix<V> ready_;
 };
 
@@ -134,8 +123,7 @@ double target_bytes(const device& on) {
   return std::min(wanted, static_cast<double>(on.memory_bytes()) / 16);
 }
 
-/// The size at which a matrix of `dimensions` takes `bytes`, with so many bytes per node; rounded to two
-/// digits, so that it is easy to type.
+/// The size of a grid of `dimensions` that takes `bytes`, rounded to two digits.
 int size_for(double bytes, double bytes_per_node, int dimensions) {
   const double size = std::pow(bytes / bytes_per_node, 1.0 / dimensions);
   const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(size)) - 1));
@@ -202,7 +190,7 @@ template <class V>
 std::vector<bench_result> run_bench(const csr<V>& a, const chosen_rows& rows, const bench_setting& setting,
                                     const std::function<void(double)>& report) {
   const trials_of_matrix<V> against = make_trials(a, 2);
-  entries<V> all;
+  entries all;
   if (rows.with_plan) all.push_back(std::make_unique<kernel_entry<V>>(nullptr, a, against, setting));
   for (const kernel_row* kernel : rows.kernels)
     all.push_back(std::make_unique<kernel_entry<V>>(kernel, a, against, setting));
@@ -210,13 +198,13 @@ std::vector<bench_result> run_bench(const csr<V>& a, const chosen_rows& rows, co
   const auto count = static_cast<double>(all.size());
   double prepared = 0;
   for (auto& c : all) {
-    report((setting.in_turns ? 0.5 : 1) * prepared++ / count);
+    report((setting.with_peers ? 0.5 : 1) * prepared++ / count);
     c->prepare();
-    if (setting.in_turns) continue;
-    time_in_turns<V>({&c, 1}, setting, nullptr);
+    if (setting.with_peers) continue;
+    time_in_turns({&c, 1}, setting, nullptr);
     c->release();
   }
-  if (setting.in_turns) time_in_turns<V>(all, setting, [&](double part) { report(0.5 + part / 2); });
+  if (setting.with_peers) time_in_turns(all, setting, [&](double done) { report(0.5 + done / 2); });
   std::vector<bench_result> out;
   for (auto& c : all) out.push_back(std::move(c->result));
   return out;

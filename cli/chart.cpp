@@ -218,36 +218,33 @@ void draw_lines(sheet& on, const line_chart& chart) {
     return chart_point{on.inside.left + place_of(chart.x, x) * on.inside.width,
                        on.inside.top + (1 - place_of(chart.y, y)) * on.inside.height};
   };
-  std::size_t number = 0;
-  for (const chart_line& line : chart.lines) {
+  for (std::size_t number = 0; const chart_line& line : chart.lines) {
+    const rgb colour = colour_of(number++);
     std::vector<chart_point> points;
     for (std::size_t i = 0; i < std::min(line.x.size(), line.y.size()); ++i)
       points.push_back(place(line.x[i], line.y[i]));
-    on.path(thin_out(points, pixel), colour_of(number++));
+    if (!line.is_dots) on.path(thin_out(points, pixel), colour);
+    for (std::size_t i = 0; line.is_dots && i < points.size(); ++i) on.dot(points[i], colour);
   }
-  for (const chart_dot& dot : chart.dots) on.dot(place(dot.x, dot.y), colour_of(number++));
 }
 
 void draw_legend(sheet& on, const line_chart& chart) {
   constexpr double size = 13, line_height = 20, sample = 26, gap = 8;
-  std::vector<std::string> names;  // of the lines, then of the dots
-  for (const chart_line& line : chart.lines) names.push_back(line.name);
-  for (const chart_dot& dot : chart.dots) names.push_back(dot.name);
   double widest = 0, lines = 0;
-  for (const std::string& name : names)
-    if (!name.empty()) widest = std::max(widest, on.text_width(name, size)), ++lines;
+  for (const chart_line& line : chart.lines)
+    if (!line.name.empty()) widest = std::max(widest, on.text_width(line.name, size)), ++lines;
   if (lines == 0) return;
   const double right = on.inside.right() - 14, wide = widest + gap + sample;
   const box around{right - wide - gap, on.inside.top + 8, wide + 2 * gap, line_height * lines + 8};
   on.outline(around, grid_grey, true);
   double y = on.inside.top + 22;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty()) continue;
-    const double end = right - on.text(names[i], {right, y + 4.5}, size, align::right) - gap;
-    if (i < chart.lines.size())
-      on.line({end - sample, y}, {end, y}, colour_of(i), 2.2);
-    else
+  for (std::size_t i = 0; i < chart.lines.size(); ++i) {
+    if (chart.lines[i].name.empty()) continue;
+    const double end = right - on.text(chart.lines[i].name, {right, y + 4.5}, size, align::right) - gap;
+    if (chart.lines[i].is_dots)
       on.dot({end - sample / 2, y}, colour_of(i));
+    else
+      on.line({end - sample, y}, {end, y}, colour_of(i), 2.2);
     y += line_height;
   }
 }
@@ -259,17 +256,17 @@ void image::fill(int x, int y, int w, int h, rgb colour) {
     std::fill_n(pixels.begin() + static_cast<std::ptrdiff_t>(line) * width + x, w, colour);
 }
 
-rgb colour_on(std::span<const rgb> ramp, double part) {
-  const double place = (part > 0 ? std::min(part, 1.0) : 0.0) * static_cast<double>(ramp.size() - 1);
-  const auto below = std::min(static_cast<std::size_t>(place), ramp.size() - 2);
+rgb colour_on(std::span<const rgb> ramp, double place) {
+  const double at = (place > 0 ? std::min(place, 1.0) : 0.0) * static_cast<double>(ramp.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(at), ramp.size() - 2);
   rgb out = {};
   for (std::size_t c = 0; c < out.size(); ++c)
     out[c] = static_cast<std::uint8_t>(
-        std::lround(std::lerp(ramp[below][c], ramp[below + 1][c], place - static_cast<double>(below))));
+        std::lround(std::lerp(ramp[below][c], ramp[below + 1][c], at - static_cast<double>(below))));
   return out;
 }
 
-rgb heat_colour(double part) { return colour_on(heat_ramp, part); }
+rgb heat_colour(double heat) { return colour_on(heat_ramp, heat); }
 
 void write_png(const std::string& path, const image& picture) {
   write(path, surface_of(picture).get(), CAIRO_STATUS_SUCCESS);
@@ -311,17 +308,19 @@ void write_chart(const std::string& path, const line_chart& given) {
 }
 
 void write_chart(const std::string& path, const field_chart& chart) {
-  const chart_axis x = with_extent(chart.x), y = with_extent(chart.y), colour = with_extent(chart.colour);
+  const chart_axis across = with_extent(chart.x), up = with_extent(chart.y),
+                   colour = with_extent(chart.colour);
   const double tall = height - top_margin - bottom_margin;
-  const double wide = chart.is_square ? tall * (x.high - x.low) / (y.high - y.low) : 706;
-  image field(std::max(chart.columns, 1), std::max(chart.rows, 1), heat_ramp[0]);
-  auto value = chart.value.begin();
-  for (int r = chart.rows - 1; r >= 0; --r)  // the top row is the last
-    for (int c = 0; c < chart.columns; ++c) field.fill(c, r, 1, 1, heat_colour(place_of(colour, *value++)));
+  const double wide = chart.is_square ? tall * (across.high - across.low) / (up.high - up.low) : 706;
+  const small_field& field = chart.field;
+  image pixels(std::max(field.columns, 1), std::max(field.rows, 1), heat_ramp[0]);
+  for (int y = 0; y < field.rows; ++y)  // the top row is the last
+    for (int x = 0; x < field.columns; ++x)
+      pixels.fill(x, field.rows - 1 - y, 1, 1, heat_colour(place_of(colour, field.at(x, y))));
   sheet on(chart.title, {left_margin, top_margin, wide, tall}, 150);
-  on.picture(field, on.inside);
-  on.ticks_below(x, false);
-  on.ticks_beside(on.inside, y, false, false);
+  on.picture(pixels, on.inside);
+  on.ticks_below(across, false);
+  on.ticks_beside(on.inside, up, false, false);
   constexpr int shades = 256;
   image shade(1, shades, heat_ramp[0]);
   for (int i = 0; i < shades; ++i) shade.fill(0, i, 1, 1, heat_colour(1 - (i + 0.5) / shades));

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-// Pictures and charts as PNG files. They are written atomically; `nz::error` says where one cannot be drawn
-// or written.
+// Pictures and charts as PNG files, written atomically. Throws `nz::error` where that fails.
 namespace nz::cli {
 
 using rgb = std::array<std::uint8_t, 3>;
@@ -23,9 +23,9 @@ struct image {
 };
 
 /// Interpolates between the colours of a ramp (at least two): 0 and NaN give the first, 1 the last.
-rgb colour_on(std::span<const rgb> ramp, double part);
+rgb colour_on(std::span<const rgb> ramp, double place);
 /// From cold to hot, 0 to 1: near black, violet, red, orange, pale yellow.
-rgb heat_colour(double part);
+rgb heat_colour(double heat);
 
 void write_png(const std::string& path, const image& picture);
 
@@ -46,27 +46,31 @@ std::string tick_label(double tick);
 struct chart_line {
   std::string name;  // in the legend; empty: not shown there
   std::vector<double> x, y;
-};
-
-struct chart_dot {
-  std::string name;  // as of a line
-  double x = 0, y = 0;
+  bool is_dots = false;  // a dot at each point instead
 };
 
 struct line_chart {
   std::string title;
   chart_axis x, y;
   std::vector<chart_line> lines;
-  std::vector<chart_dot> dots = {};
 };
 
-/// Values over a plane, shown as colours from colour.low to colour.high.
+/// Numbers over a plane, few enough to draw.
+struct small_field {
+  int columns = 0, rows = 0;
+  std::vector<double> value;  // row by row from the lowest up, columns*rows long
+
+  double at(std::int64_t x, std::int64_t y) const { return value[static_cast<std::size_t>(y * columns + x)]; }
+  double lowest() const { return value.empty() ? 0 : *std::min_element(value.begin(), value.end()); }
+  double highest() const { return value.empty() ? 0 : *std::max_element(value.begin(), value.end()); }
+};
+
+/// A field shown as colours from colour.low to colour.high.
 struct field_chart {
   std::string title;
   chart_axis x, y, colour;
-  int columns = 0, rows = 0;
-  std::vector<double> value;  // row by row from y.low up, columns*rows long
-  bool is_square = false;     // a unit of x is as long as one of y
+  small_field field;
+  bool is_square = false;  // a unit of x is as long as one of y
 };
 
 void write_chart(const std::string& path, const line_chart& chart);

@@ -4,14 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <random>
 
 #include <fmt/format.h>
 
 #include <nonzero/core/values.hpp>
-
-#include "output.hpp"
 
 namespace nz::cli {
 namespace {
@@ -105,26 +102,29 @@ const char* outcome::verdict() const {
   return is_refused() ? "refused" : !failure.empty() ? "failed" : is_wrong() ? "wrong" : "ok";
 }
 
+json outcome::error_json() const {
+  if (has_error()) return {{"error_in_bounds", static_cast<double>(error)}};
+  return {{"why", is_refused() ? refusal : failure}};
+}
+
 template <class V>
 outcome try_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_matrix<V>& against,
                    padding_budget budget, const std::function<ready_matrix<V>()>& make,
-                   const std::function<void(ready_matrix<V>&)>& then) {
+                   ready_matrix<V>* ready) {
   outcome out;
   out.kernel = &kernel;
-  try {
-    ready_matrix<V> ready = make();
-    out.size = ready.prepared->storage();
-    out.prepare_seconds = ready.prepare_seconds;
-    out.error = largest_error(ready, against.trials);
-    if (out.is_right()) then(ready);
-  } catch (const unsupported& e) {
-    out.refusal = e.what();
-    explain_refusal(a, budget, out);
-  } catch (const error& e) {
-    out.failure = e.what();
-  } catch (const std::bad_alloc&) {
-    out.failure = "out of memory";
-  }
+  record_failure(out, [&] {
+    try {
+      ready_matrix<V> made = make();
+      out.size = made.prepared->storage();
+      out.prepare_seconds = made.prepare_seconds;
+      out.error = largest_error(made, against.trials);
+      if (out.is_right() && ready) *ready = std::move(made);
+    } catch (const unsupported& e) {
+      out.refusal = e.what();
+    }
+  });
+  if (out.is_refused()) explain_refusal(a, budget, out);
   return out;
 }
 
@@ -140,8 +140,7 @@ std::string verdict_text(const outcome& of, padding_budget budget) {
   template ready_matrix<V> make_ready(const kernel_row&, const csr<V>&, const std::vector<V>&,              \
                                       const prepare_options&);                                              \
   template outcome try_kernel(const kernel_row&, const csr<V>&, const trials_of_matrix<V>&, padding_budget, \
-                              const std::function<ready_matrix<V>()>&,                                      \
-                              const std::function<void(ready_matrix<V>&)>&);
+                              const std::function<ready_matrix<V>()>&, ready_matrix<V>*);
 NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)
 
 }  // namespace nz::cli

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,13 +10,15 @@
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/reference/exact.hpp>
 
-// What `nz check`, `nz bench` and `nz info` share: the memory that a format takes, a matrix prepared for a
-// kernel, and its products compared with exact ones.
+#include "output.hpp"
+
+// For `nz check`, `nz bench` and `nz info`: the memory that a format takes, a matrix prepared for a kernel,
+// and its products compared with exact ones.
 namespace nz::cli {
 
 /// What a matrix takes in a format, and whether the format accepts it.
 struct format_cost {
-  std::optional<footprint> size = {};       // none: the format does not suit the matrix, whatever the budget
+  std::optional<footprint> size = {};       // none: refused for another reason than the budget
   std::optional<std::string> refusal = {};  // the library's reason; none: the format accepts the matrix
 };
 
@@ -68,16 +71,26 @@ struct outcome {
   bool is_refused() const { return !refusal.empty(); }
   bool is_wrong() const { return !failure.empty() || !(error <= 1); }  // NaN is wrong too
   bool is_right() const { return !is_refused() && !is_wrong(); }
+  bool has_error() const { return !is_refused() && failure.empty(); }
+  /// The error, or why there is none.
+  json error_json() const;
   /// "ok", "refused", "failed" or "wrong".
   const char* verdict() const;
 };
 
-/// Prepares the matrix by `make`, checks all trials and, if they are right, calls `then`. What those throw
-/// becomes part of the outcome: `unsupported` is a refusal, anything else a failure.
+/// Calls `body` and records an error that it throws.
+template <class Body> void record_failure(outcome& of, Body body) try { body(); } catch (const error& e) {
+  of.failure = e.what();
+} catch (const std::bad_alloc&) {
+  of.failure = "out of memory";
+}
+
+/// Prepares the matrix by `make`, checks all trials and, if they are right, keeps it in `ready`. The outcome
+/// records exceptions: `unsupported` is a refusal, anything else a failure.
 template <class V>
 outcome try_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_matrix<V>& against,
                    padding_budget budget, const std::function<ready_matrix<V>()>& make,
-                   const std::function<void(ready_matrix<V>&)>& then);
+                   ready_matrix<V>* ready = nullptr);
 
 /// The cell of a table for an outcome: "ok", or the reason.
 std::string verdict_text(const outcome& of, padding_budget budget);

@@ -6,7 +6,6 @@
 #include <nonzero/io/generate.hpp>
 
 #include "matrices.hpp"
-#include "options.hpp"
 
 // The commands that write a matrix: nz convert and nz generate.
 namespace nz::cli {
@@ -18,9 +17,9 @@ struct convert_options {
 };
 
 void run(const convert_options& options) {
-  options.output.require_writable();
+  options.output.require_valid();
   with_precision(options.matrix.precision,
-                 [&](auto zero) { options.output.write(load<decltype(zero)>(options.matrix.name).matrix); });
+                 [&](auto zero) { options.output.write(load_matrix<decltype(zero)>(options.matrix.name)); });
 }
 
 struct generate_options {
@@ -30,12 +29,6 @@ struct generate_options {
   matrix_output output;
 };
 
-std::uint64_t parse_seed(const std::string& text) {
-  if (text.empty() || text.size() > 19 || text.find_first_not_of("0123456789") != std::string::npos)
-    throw usage_error(fmt::format("generate: --seed: '{}' is not a whole number of up to 19 digits", text));
-  return std::stoull(text);
-}
-
 void run(generate_options& options) {
   options.output.name = options.words.back();
   options.words.pop_back();
@@ -43,12 +36,15 @@ void run(generate_options& options) {
     throw usage_error(fmt::format(
         "generate: the file to write is missing: after '{}', give a name that ends in .mtx or .npz, or -",
         options.output.name));
-  options.output.require_writable();
-  const std::uint64_t seed = parse_seed(options.seed);
+  options.output.require_valid();
+  const auto seed = parse_number<std::uint64_t>(options.seed);
+  if (!seed || options.seed.size() > 19)
+    throw usage_error(
+        fmt::format("generate: --seed: '{}' is not a whole number of up to 19 digits", options.seed));
   with_precision(options.precision, [&](auto zero) {
     csr<decltype(zero)> a;
     try {
-      a = generate::from_spec<decltype(zero)>(fmt::format("{}", fmt::join(options.words, ":")), seed);
+      a = generate::from_spec<decltype(zero)>(fmt::format("{}", fmt::join(options.words, ":")), *seed);
     } catch (const error& e) {
       throw usage_error(e.what() +
                         (generate::is_spec(options.words[0]) ? "" : similar_generator(options.words[0])));

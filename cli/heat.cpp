@@ -2,19 +2,17 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <nonzero/algorithms/heat.hpp>
-#include <nonzero/core/errors.hpp>
-#include <nonzero/formats/footprint.hpp>
-#include <nonzero/plan/kernels.hpp>
+#include <nonzero/io/read.hpp>
 
 #include "chart.hpp"
 #include "heat_report.hpp"
 #include "matrices.hpp"
-#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {
@@ -42,29 +40,12 @@ std::optional<heat_start> start_named(const std::string& name) {
   return std::nullopt;
 }
 
-cell_grid grid_of(const heat_command& options, index side) {
-  return {options.dim, side, options.boundary == "fixed" ? grid_edge::zero : grid_edge::mirror};
-}
-
-/// The grid that the numbers of a file fill.
-cell_grid grid_for_file(const heat_command& options, std::size_t numbers) {
-  const auto side = options.cells.value_or(
-      static_cast<index>(std::llround(std::pow(static_cast<double>(numbers), 1.0 / options.dim))));
-  const cell_grid grid = grid_of(options, side);
-  require_grid(grid);
-  if (grid.cells() != static_cast<std::int64_t>(numbers))
-    throw shape_error(
-        fmt::format("{}: {} temperatures do not fill a grid of {} cells a side in {} dimension{}",
-                    options.initial, numbers, side, options.dim, options.dim == 1 ? "" : "s"));
-  return grid;
-}
-
 template <class V> struct problem {
   cell_grid grid;
   std::vector<V> initial;
 };
 
-/// Checked beforehand: an allocation may succeed, and the system end the program when the memory is used.
+/// Checked beforehand: an allocation may succeed, and the system may end the program when it uses the memory.
 template <class V> void require_memory(const heat_command& options, const cell_grid& grid) {
   constexpr std::uint64_t host_vectors = 2, state_vectors = 2;  // at least
   const std::uint64_t vectors = host_vectors + (options.solve.on->is_host() ? state_vectors : 0);
@@ -75,30 +56,35 @@ template <class V> void require_memory(const heat_command& options, const cell_g
                             grouped(grid.cells()), format_bytes(needed), format_bytes(there)));
 }
 
-template <class V> problem<V> load_problem(const heat_command& options) {
-  constexpr index default_side[] = {200, 100, 40};
-  if (const auto start = start_named(options.initial)) {
-    const cell_grid grid = grid_of(options, options.cells.value_or(default_side[options.dim - 1]));
-    require_grid(grid);
-    require_memory<V>(options, grid);
-    return {grid, heat_initial<V>(grid, *start)};
-  }
-  if (std::error_code ignored; options.initial != "-" && !std::filesystem::exists(options.initial, ignored))
-    throw error(
-        fmt::format("{}: there is no such file; give one, or hot-centre, step, sine", options.initial));
-  std::vector<V> initial = read_vector_file<V>(options.initial);
-  const auto bad = std::find_if(initial.begin(), initial.end(), [](V v) { return !std::isfinite(v); });
-  if (bad != initial.end())
-    throw parse_error(
-        fmt::format("{}: temperature {} is not finite", options.initial, bad - initial.begin() + 1));
-  return {grid_for_file(options, initial.size()), std::move(initial)};
+template <class V> std::vector<V> read_temperatures(const std::string& file) {
+  if (std::error_code ignored; file != "-" && !std::filesystem::exists(file, ignored))
+    throw error(fmt::format("{}: there is no such file; give one, or hot-centre, step, sine", file));
+  std::vector<V> out = read_vector<V>(input_path(file));
+  const auto bad = std::find_if(out.begin(), out.end(), [](V v) { return !std::isfinite(v); });
+  if (bad != out.end())
+    throw parse_error(fmt::format("{}: temperature {} is not finite", file, bad - out.begin() + 1));
+  return out;
 }
 
-/// Progress to the last step, or to epsilon.
-double fraction_done(const heat_options& options, std::int64_t steps, double norm, double first_norm) {
-  const double by_steps = static_cast<double>(steps) / static_cast<double>(options.max_steps);
-  if (options.epsilon == 0 || !(first_norm > options.epsilon)) return by_steps;
-  return std::max(by_steps, std::log(first_norm / norm) / std::log(first_norm / options.epsilon));
+template <class V> problem<V> load_problem(const heat_command& options) {
+  constexpr index default_side[] = {200, 100, 40};
+  const auto start = start_named(options.initial);
+  std::vector<V> initial;
+  if (!start) initial = read_temperatures<V>(options.initial);
+  const double side_in_file = std::pow(static_cast<double>(initial.size()), 1.0 / options.dim);
+  const index side = options.cells.value_or(start ? default_side[options.dim - 1]
+                                                  : static_cast<index>(std::llround(side_in_file)));
+  const cell_grid grid{options.dim, side, options.boundary == "fixed" ? grid_edge::zero : grid_edge::mirror};
+  require_grid(grid);
+  if (start) {
+    require_memory<V>(options, grid);
+    initial = heat_initial<V>(grid, *start);
+  } else if (grid.cells() != std::ssize(initial)) {
+    throw shape_error(
+        fmt::format("{}: {} temperatures do not fill a grid of {} cells a side in {} dimension{}",
+                    options.initial, initial.size(), side, options.dim, options.dim == 1 ? "" : "s"));
+  }
+  return {grid, std::move(initial)};
 }
 
 template <class V>
@@ -107,7 +93,7 @@ heat_result<V> solve(heat_command& options, const problem<V>& given, heat_histor
   double first_norm = 0;
   options.solve.progress = [&](std::int64_t steps, double norm) {
     if (first_norm == 0) first_norm = norm;
-    bar.show(fraction_done(options.solve, steps, norm, first_norm));
+    bar.show(steps, options.solve.max_steps, first_norm, norm, options.solve.epsilon);
   };
   const bool is_watched = given.grid.dim == 1 &&
                           (!options.plot.empty() ||
@@ -119,9 +105,7 @@ heat_result<V> solve(heat_command& options, const problem<V>& given, heat_histor
 }
 
 template <class V> double mean_of(const std::vector<V>& q) {
-  double sum = 0;
-  for (const V value : q) sum += static_cast<double>(value);
-  return sum / static_cast<double>(q.size());
+  return std::accumulate(q.begin(), q.end(), 0.0) / static_cast<double>(q.size());
 }
 
 /// With enough digits to show whether it is below epsilon.
@@ -139,7 +123,7 @@ std::string duration_text(double seconds) {
   return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.3g} s", seconds);
 }
 
-/// The picture where there was no step: a line, not a field over time.
+/// The picture where there was no step: a curve, not a field over time.
 void write_profile(const heat_command& command, const cell_grid& grid, const small_field& row) {
   const double low = row.lowest(), high = row.highest(), rim = 0.05 * (high > low ? high - low : 1.0);
   std::vector<double> x(row.value.size());
@@ -179,7 +163,7 @@ json json_of(const heat_command& command, const cell_grid& grid, const heat_resu
           {"mean", mean_of(found.q)}};
 }
 
-/// Prints the figures and a small picture: a line over time where there is a history, else the final state.
+/// Prints the figures and a small picture: a line over time where there is a history, else the last state.
 template <class V>
 void print_summary(const heat_command& command, const cell_grid& grid, const heat_result<V>& found,
                    const heat_history& history) {
@@ -208,7 +192,7 @@ void print_summary(const heat_command& command, const cell_grid& grid, const hea
         "\n");
 }
 
-/// Writes the picture of --plot: a line over time, a square, or the middle slice of a cube.
+/// Writes the picture of --plot: a line over time, a square, or the middle of a cube.
 template <class V>
 void write_plot(const heat_command& command, const cell_grid& grid, const heat_result<V>& found,
                 const heat_history& history) {
@@ -226,9 +210,7 @@ void write_plot(const heat_command& command, const cell_grid& grid, const heat_r
       .y = {.label = is_line ? "t" : "y",
             .high = is_line ? found.time_step * static_cast<double>(history.last_step()) : 1},
       .colour = {.label = "temperature", .low = field.lowest(), .high = field.highest()},
-      .columns = field.columns,
-      .rows = field.rows,
-      .value = field.value,
+      .field = field,
       .is_square = !is_line};
   write_chart(command.plot, chart);
 }
@@ -257,10 +239,9 @@ template <class V> void run_in(heat_command& options) {
 }
 
 void require_valid(const heat_command& options) {
-  if (!options.out.empty()) require_extension(options.out, "a vector", {".mtx", ".npz"});
-  if (options.out == "-" && options.as_json)
-    throw usage_error("heat: -o - and --json both write to standard output");
-  if (!options.plot.empty()) require_extension(options.plot, "a plot", {".png"});
+  require_output(options.out, "a vector", {".mtx", ".npz"});
+  require_one_output("heat", options.out, options.as_json);
+  require_output(options.plot, "a plot", {".png"});
   if (options.every > 0 && options.dim != 1)
     throw usage_error("heat: --every is for --dim 1, whose picture shows time");
   if (options.time_step == 0) throw usage_error("heat: the time step must be positive, not 0");
@@ -273,13 +254,12 @@ void run(heat_command& options) {
   options.solve.method = options.method == "fused"      ? heat_method::fused
                          : options.method == "ell+blas" ? heat_method::ell_blas
                                                         : heat_method::cusparse;
-  // --steps without --epsilon makes exactly that many.
+  // With --steps and no --epsilon, exactly that many steps.
   options.solve.epsilon = options.epsilon.value_or(options.steps ? 0 : options.solve.epsilon);
   if (options.steps) options.solve.max_steps = *options.steps;
   options.solve.time_step = options.time_step.value_or(0);  // 0: the largest stable one
   options.solve.on = find_device(options.device);
-  if (!options.solve.kernel.empty())
-    require_kernel(options.solve.kernel, options.solve.on->kind(), options.method == "fused");
+  require_kernel(options.solve.kernel, options.solve.on->kind(), options.method == "fused");
   with_precision(options.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
 

@@ -8,7 +8,6 @@
 
 #include <nonzero/core/values.hpp>
 
-#include "chart.hpp"
 #include "output.hpp"
 
 namespace nz::cli {
@@ -36,8 +35,8 @@ small_field average(std::int64_t width, std::int64_t height, int columns, int ro
 }
 
 /// A colour of the terminal's 6 × 6 × 6 colour cube.
-int cube_colour(double part) {
-  const rgb c = heat_colour(part);
+int cube_colour(double heat) {
+  const rgb c = heat_colour(heat);
   const auto level = [](int value) { return (value * 5 + 127) / 255; };
   return 16 + 36 * level(c[0]) + 6 * level(c[1]) + level(c[2]);
 }
@@ -58,13 +57,8 @@ template <class V> small_field shrink(std::span<const V> q, const cell_grid& gri
 
 template <class V>
 std::int64_t heat_history::add(std::int64_t steps, std::span<const V> q, const cell_grid& grid) {
-  if (steps % every_ != 0) {  // the last
-    last_ = shrink(q, grid, history_columns, 1).value;
-    last_at_ = steps;
-    return steps + 1;
-  }
-  kept_.push_back(shrink(q, grid, history_columns, 1).value);
-  if (kept_.size() > most_rows) {
+  kept_.push_back({steps, shrink(q, grid, history_columns, 1).value});
+  if (kept_.size() > most_rows && steps % every_ == 0) {
     for (std::size_t i = 1; 2 * i < kept_.size(); ++i) kept_[i] = std::move(kept_[2 * i]);
     kept_.resize((kept_.size() + 1) / 2);
     every_ *= 2;
@@ -72,43 +66,40 @@ std::int64_t heat_history::add(std::int64_t steps, std::span<const V> q, const c
   return (steps / every_ + 1) * every_;
 }
 
-std::int64_t heat_history::last_step() const {
-  return last_.empty() ? every_ * (static_cast<std::int64_t>(kept_.size()) - 1) : last_at_;
-}
-
 small_field heat_history::field() const {
-  small_field out;
-  out.rows = static_cast<int>(last_.empty() ? kept_.size() : most_rows);
-  out.columns = kept_.empty() ? 0 : static_cast<int>(kept_[0].size());
+  if (kept_.empty()) return {};
+  const std::size_t last = kept_.size() - 1;
+  const auto end = static_cast<double>(last_step()), every = static_cast<double>(every_);
+  const bool is_even = last_step() % every_ == 0;
+  small_field out{
+      static_cast<int>(kept_[0].value.size()), static_cast<int>(is_even ? last + 1 : most_rows), {}};
   for (int r = 0; r < out.rows; ++r) {
-    const auto& row = last_.empty() ? kept_[static_cast<std::size_t>(r)]
-                                    : nearest(static_cast<double>(last_at_) * r / (out.rows - 1));
+    auto nearest = static_cast<std::size_t>(r);
+    if (!is_even) {
+      const double step = end * r / (out.rows - 1);
+      nearest = std::min(static_cast<std::size_t>(std::llround(step / every)), last - 1);
+      if (end - step < std::abs(step - every * static_cast<double>(nearest))) nearest = last;
+    }
+    const std::vector<double>& row = kept_[nearest].value;
     out.value.insert(out.value.end(), row.begin(), row.end());
   }
   return out;
 }
 
-const std::vector<double>& heat_history::nearest(double step) const {
-  const auto row =
-      std::min(static_cast<std::size_t>(std::llround(step / static_cast<double>(every_))), kept_.size() - 1);
-  const double off = std::abs(step - static_cast<double>(every_) * static_cast<double>(row));
-  return static_cast<double>(last_at_) - step < off ? last_ : kept_[row];
-}
-
 std::string draw_heat(const small_field& field, bool with_colour) {
   constexpr std::string_view shades = " .:-=+*#%@";
   const double low = field.lowest(), extent = std::max(field.highest() - low, 1e-300);
-  const auto part = [&](int x, int y) { return (field.at(x, y) - low) / extent; };
+  const auto heat = [&](int x, int y) { return (field.at(x, y) - low) / extent; };
   std::string out = frame_line(field.columns, "┌", "┐");
   for (int y = field.rows - 1; y >= 0; y -= with_colour ? 2 : 1) {
     out += "│";
     for (int x = 0; x < field.columns; ++x) {
       if (with_colour && y > 0)
-        out += fmt::format("\x1b[38;5;{};48;5;{}m▀", cube_colour(part(x, y)), cube_colour(part(x, y - 1)));
+        out += fmt::format("\x1b[38;5;{};48;5;{}m▀", cube_colour(heat(x, y)), cube_colour(heat(x, y - 1)));
       else if (with_colour)
-        out += fmt::format("\x1b[38;5;{}m▀", cube_colour(part(x, y)));
+        out += fmt::format("\x1b[38;5;{}m▀", cube_colour(heat(x, y)));
       else
-        out += shades[static_cast<std::size_t>(std::clamp(part(x, y), 0.0, 1.0) * 9.999)];
+        out += shades[static_cast<std::size_t>(std::clamp(heat(x, y), 0.0, 1.0) * 9.999)];
     }
     out += with_colour ? "\x1b[0m│\n" : "│\n";
   }

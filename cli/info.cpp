@@ -6,8 +6,6 @@
 
 #include "checking.hpp"
 #include "matrices.hpp"
-#include "options.hpp"
-#include "output.hpp"
 
 namespace nz::cli {
 namespace {
@@ -51,32 +49,32 @@ json json_of(const findings& found, const matrix_argument& argument) {
                      {"padding_bytes", cost.size ? json(cost.size->padding_bytes) : json()},
                      {"refused", cost.refusal}});
   }
-  return {
-      {"matrix", argument.name},
-      {"precision", argument.precision},
-      {"rows", f.rows},
-      {"cols", f.cols},
-      {"entries", f.entries},
-      {"explicit_zeros", f.explicit_zeros},
-      {"duplicates_summed", found.duplicates_summed},
-      {"symmetry",
-       {{"pattern", f.has_symmetric_pattern}, {"numeric", f.is_symmetric}, {"skew", f.is_skew_symmetric}}},
-      {"diagonal_entries", f.diagonal_entries},
-      {"bandwidth", {{"largest", f.bandwidth()}, {"lower", f.lower_bandwidth}, {"upper", f.upper_bandwidth}}},
-      {"empty_rows", r.empty},
-      {"empty_cols", f.empty_cols},
-      {"row_length",
-       {{"min", r.shortest},
-        {"median", r.median},
-        {"mean", r.mean},
-        {"max", r.longest},
-        {"std_dev", r.deviation},
-        {"histogram", histogram}}},
-      {"file", found.file ? json{{"type", "Matrix Market " + file_text(*found.file)},
-                                 {"entries", found.file->entries_in_file}}
-                          : json()},
-      {"formats", costs},
-  };
+  return joined(
+      matrix_json(argument.name, argument.precision, "", f.rows, f.cols, f.entries),
+      {
+          {"explicit_zeros", f.explicit_zeros},
+          {"duplicates_summed", found.duplicates_summed},
+          {"symmetry",
+           {{"pattern", f.has_symmetric_pattern},
+            {"numeric", f.is_symmetric},
+            {"skew", f.is_skew_symmetric}}},
+          {"diagonal_entries", f.diagonal_entries},
+          {"bandwidth",
+           {{"largest", f.bandwidth()}, {"lower", f.lower_bandwidth}, {"upper", f.upper_bandwidth}}},
+          {"empty_rows", r.empty},
+          {"empty_cols", f.empty_cols},
+          {"row_length",
+           {{"min", r.shortest},
+            {"median", r.median},
+            {"mean", r.mean},
+            {"max", r.longest},
+            {"std_dev", r.deviation},
+            {"histogram", histogram}}},
+          {"file", found.file ? json{{"type", "Matrix Market " + file_text(*found.file)},
+                                     {"entries", found.file->entries_in_file}}
+                              : json()},
+          {"formats", costs},
+      });
 }
 
 std::string fact(std::string_view name, std::string_view value) {
@@ -113,9 +111,9 @@ std::string histogram_text(const row_length_features& r) {
     const offset from = b == 0 ? 0 : offset{1} << (b - 1), to = (offset{1} << b) - 1;
     const index rows = r.histogram[b];
     // The bar of a few rows among many must remain visible.
-    const double part = rows == 0 ? 0 : std::max(static_cast<double>(rows) / most, 1.0 / (8 * bar_width));
+    const double filled = rows == 0 ? 0 : std::max(static_cast<double>(rows) / most, 1.0 / (8 * bar_width));
     out.add({from == to ? grouped(from) : fmt::format("{} – {}", grouped(from), grouped(to)), grouped(rows),
-             bar_of(part, bar_width)});
+             bar_of(filled, bar_width)});
   }
   return out.text();
 }
@@ -143,11 +141,11 @@ void run(const info_options& options) {
     for (const format_row& format : formats())
       found.costs.push_back(find_cost(format, loaded.matrix, options.budget));
     if (options.as_json) return print_json(json_of(found, options.matrix));
-    print(fmt::format("{}  {}, {}, {}\n\n", bold(options.matrix.name),
-                      shape_text(found.features.rows, found.features.cols),
-                      counted(found.features.entries, "entry"), options.matrix.precision));
+    const matrix_features& f = found.features;
+    print(title_text(options.matrix.name, f.rows, f.cols, f.entries) + ", " + options.matrix.precision +
+          "\n\n");
     print(facts_text(found) + "\n");
-    if (found.features.rows > 0) print(histogram_text(found.features.row_length) + "\n");
+    if (f.rows > 0) print(histogram_text(f.row_length) + "\n");
     print(costs_text(found, options.budget));
   });
 }

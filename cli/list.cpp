@@ -1,13 +1,9 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include <nonzero/core/threads.hpp>
 #include <nonzero/cpu/targets.hpp>
-#include <nonzero/formats/footprint.hpp>
 #include <nonzero/gpu/cuda/device.hpp>
 #include <nonzero/io/generate.hpp>
-#include <nonzero/plan/kernels.hpp>
 
 #include "options.hpp"
 #include "output.hpp"
@@ -36,9 +32,6 @@ void print_tables() {
   table generator_table({"generator", "parameters", ""});
   for (const generate::kind& kind : generate::kinds())
     generator_table.add({std::string(kind.name), std::string(kind.parameters), std::string(kind.summary)});
-  print(bold("Formats") + "\n" + format_table.text() + "\n");
-  print(bold("Kernels") + "\n" + kernel_table.text() + "\n");
-  print(bold("Generators") + "\n" + generator_table.text() + "\n");
   table device_table({"device", ""});
   for (const auto& device : devices())
     device_table.add({std::string(name_of(device->kind())), device->description()});
@@ -47,11 +40,14 @@ void print_tables() {
   } catch (const device_error& e) {
     device_table.add({"cuda", yellow("fails: ") + e.what()});
   }
-  print(bold("Devices") + "\n" + device_table.text() + "\n");
   table simd_table({"instruction set", ""});
   for (const std::string_view name : simd_targets())
     simd_table.add({std::string(name), name == simd_targets().front() ? "used by the CPU's kernels" : ""});
-  print(bold("Instruction sets") + "\n" + simd_table.text());
+  print(bold("Formats") + "\n" + format_table.text());
+  print("\n" + bold("Kernels") + "\n" + kernel_table.text());
+  print("\n" + bold("Generators") + "\n" + generator_table.text());
+  print("\n" + bold("Devices") + "\n" + device_table.text());
+  print("\n" + bold("Instruction sets") + "\n" + simd_table.text());
 }
 
 json json_of_all() {
@@ -72,7 +68,7 @@ json json_of_all() {
     generators.push_back({{"name", kind.name}, {"parameters", kind.parameters}, {"summary", kind.summary}});
   for (const std::string_view name : simd_targets())
     simd.push_back({{"name", name}, {"used", name == simd_targets().front()}});
-  std::optional<std::string> failure;
+  json failure = json::object();
   try {
     for (const cuda_properties& gpu : cuda_devices())
       device_rows.push_back(
@@ -81,15 +77,14 @@ json json_of_all() {
            {"memory_bytes", gpu.memory_bytes},
            {"compute_capability", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)}});
   } catch (const device_error& e) {
-    failure = e.what();
+    failure = {{"cuda_failure", e.what()}};
   }
-  json out = {{"formats", format_rows},
-              {"kernels", kernel_rows},
-              {"generators", generators},
-              {"devices", device_rows},
-              {"instruction_sets", simd}};
-  if (failure) out["cuda_failure"] = *failure;
-  return out;
+  return joined({{"formats", format_rows},
+                 {"kernels", kernel_rows},
+                 {"generators", generators},
+                 {"devices", device_rows},
+                 {"instruction_sets", simd}},
+                failure);
 }
 
 void run(const bool& as_json) { as_json ? print_json(json_of_all()) : print_tables(); }

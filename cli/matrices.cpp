@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/hash.hpp>
 #include <nonzero/core/values.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/io/npz.hpp>
@@ -37,14 +38,6 @@ template <class V> loaded_matrix<V> load_file(const std::string& path) {
   return out;
 }
 
-/// The 64-bit mixer of SplitMix64.
-std::uint64_t hash(std::uint64_t number) {
-  number += 0x9e3779b97f4a7c15U;
-  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9U;
-  number = (number ^ (number >> 27)) * 0x94d049bb133111ebU;
-  return number ^ (number >> 31);
-}
-
 }  // namespace
 
 void matrix_argument::add_to(command& c) {
@@ -53,9 +46,7 @@ void matrix_argument::add_to(command& c) {
 }
 
 std::string similar_generator(const std::string& word) {
-  std::vector<std::string> names;
-  for (const generate::kind& kind : generate::kinds()) names.emplace_back(kind.name);
-  return suggestion(word, names);
+  return suggestion(word, names_in(generate::kinds()));
 }
 
 void require_known(const std::string& name) {
@@ -74,18 +65,16 @@ template <class V> loaded_matrix<V> load(const std::string& name) {
   }
 }
 
-template <class V> csr<V> load(const std::string& name, const std::string& values) {
+template <class V> csr<V> load_matrix(const std::string& name, const std::string& values) {
   csr<V> out = load<V>(name).matrix;
   if (values != "random") return out;
-  // The value of entry k is a hash of k, uniform in [-1, 1) (rounded, in float) with a full mantissa. Such
-  // values hardly ever repeat: a format that stores repeated or short values gains nothing.
+  // The value of entry k is a hash of k, uniform in [-1, 1) with a full mantissa (in float, rounded).
   constexpr int digits = 53;
   const auto count = static_cast<offset>(out.val.size());
 #pragma omp parallel for schedule(static)
   for (offset k = 0; k < count; ++k) {
-    const std::uint64_t bits = hash(static_cast<std::uint64_t>(k)) >> (64 - digits);
-    out.val[static_cast<std::size_t>(k)] =
-        static_cast<V>(std::ldexp(static_cast<double>(bits), 1 - digits) - 1);
+    const std::uint64_t bits = hash(static_cast<std::uint64_t>(k), 0) >> (64 - digits);
+    out.val[k] = static_cast<V>(std::ldexp(static_cast<double>(bits), 1 - digits) - 1);
   }
   return out;
 }
@@ -104,8 +93,9 @@ void matrix_output::add_to(command& c) {
   c.flag("--compress", compress, "Compress an .npz file: smaller, but many times slower to write");
 }
 
-void matrix_output::require_writable() const {
-  require_extension(name, "a matrix", {".mtx", ".npz"});
+void matrix_output::require_valid() const {
+  if (name.empty()) throw usage_error("the file to write has no name");
+  require_output(name, "a matrix", {".mtx", ".npz"});
   if (compress && !has_extension(name, ".npz"))
     throw usage_error(fmt::format("{}: --compress is for .npz files", name));
 }
@@ -117,25 +107,10 @@ template <class V> void matrix_output::write(const csr<V>& a) const {
     write_matrix_market(output_path(name), a);
 }
 
-template <class V> std::vector<V> vector_of(const csr<V>& a, const std::string& name) {
-  if (a.rows != 1 && a.cols != 1)
-    throw shape_error(fmt::format("{}: a vector has one column or one row, but this matrix is {} × {}", name,
-                                  a.rows, a.cols));
-  std::vector<V> out(static_cast<std::size_t>(a.cols == 1 ? a.rows : a.cols), V{0});
-  for (index row = 0; row < a.rows; ++row)
-    for (offset k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k)
-      out[static_cast<std::size_t>(a.cols == 1 ? row : a.col[k])] = a.val[k];
-  return out;
-}
-
-template <class V> std::vector<V> read_vector_file(const std::string& name) {
-  return has_extension(name, ".npz") ? vector_of(read_npz<V>(name), name) : read_vector<V>(input_path(name));
-}
-
 template <class V>
 std::vector<V> read_vector_or(const std::string& name, const char* role, index length, V otherwise) {
   if (name.empty()) return std::vector<V>(static_cast<std::size_t>(length), otherwise);
-  std::vector<V> out = read_vector_file<V>(name);
+  std::vector<V> out = read_vector<V>(input_path(name));
   if (out.size() != static_cast<std::size_t>(length))
     throw shape_error(fmt::format("{}: {} must have {} to fit the matrix, but has {}", name, role,
                                   counted(length, "entry"), out.size()));
@@ -155,10 +130,8 @@ template <class V> void write_vector_file(const std::string& name, std::span<con
 
 #define NZ_INSTANTIATE(V)                                                            \
   template loaded_matrix<V> load(const std::string&);                                \
-  template csr<V> load(const std::string&, const std::string&);                      \
+  template csr<V> load_matrix(const std::string&, const std::string&);               \
   template void matrix_output::write(const csr<V>&) const;                           \
-  template std::vector<V> vector_of(const csr<V>&, const std::string&);              \
-  template std::vector<V> read_vector_file(const std::string&);                      \
   template std::vector<V> read_vector_or(const std::string&, const char*, index, V); \
   template void write_vector_file(const std::string&, std::span<const V>);
 NONZERO_FOR_EACH_VALUE(NZ_INSTANTIATE)

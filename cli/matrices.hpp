@@ -10,14 +10,15 @@
 
 #include "options.hpp"
 
-// The matrices and vectors that commands read and write.
+// The matrices and vectors that commands read and write. Every command with a matrix includes this header,
+// and by it options.hpp.
 namespace nz::cli {
 
-/// The matrix that a command works on, as the command line names it.
+/// The matrix that a command works on, and its options.
 struct matrix_argument {
   std::string name;                  // a file, "-" for standard input, or a generator such as poisson2d:300
   std::string precision = "double";  // or "float"
-  std::string values = "file";       // or "random"; only some commands have that option
+  std::string values = "file";       // or "random"
 
   /// Adds MATRIX and --precision to a command.
   void add_to(command& c);
@@ -25,19 +26,19 @@ struct matrix_argument {
 
 template <class V> struct loaded_matrix {
   csr<V> matrix;
-  std::optional<matrix_market_info> file = {};  // of a Matrix Market file
+  std::optional<matrix_market_info> file = {};  // none: not a Matrix Market file
   offset duplicates_summed = 0;
 };
 
 /// Reads or generates a matrix; a file takes precedence over a generator of the same name. Shows a progress
 /// bar where reading takes long. Throws `usage_error` for wrong parameters of a generator.
 template <class V> loaded_matrix<V> load(const std::string& name);
-/// The same, with `values` as --values gives them.
-template <class V> csr<V> load(const std::string& name, const std::string& values);
+/// The matrix alone; with "random", its values are replaced (--values).
+template <class V> csr<V> load_matrix(const std::string& name, const std::string& values = "file");
 
-/// The suggestion for a generator that does not exist.
+/// "; did you mean 'poisson2d'?" for a word that is not a generator; empty where no generator is similar.
 std::string similar_generator(const std::string& word);
-/// Throws `parse_error` unless `name` is a file that exists, or begins like a generator.
+/// Throws `parse_error` unless `name` is a file that exists, or begins with the name of a generator.
 void require_known(const std::string& name);
 /// Throws `usage_error` where standard input would be read twice: by two matrices, or for both precisions.
 void require_stdin_once(const char* command, const std::vector<std::string>& matrices,
@@ -47,7 +48,7 @@ void require_stdin_once(const char* command, const std::vector<std::string>& mat
 std::string input_path(const std::string& name);
 std::string output_path(const std::string& name);
 
-/// Where a command writes a matrix, as the command line names it.
+/// Where a command writes a matrix.
 struct matrix_output {
   std::string name;  // .mtx or .npz; "-": Matrix Market on standard output
   bool compress = false;
@@ -55,32 +56,25 @@ struct matrix_output {
   /// Adds --compress to a command.
   void add_to(command& c);
   /// Throws `usage_error` or `nz::error` where it cannot be written. Call it before the work.
-  void require_writable() const;
+  void require_valid() const;
   template <class V> void write(const csr<V>& a) const;
 };
 
-/// A sparse matrix of one row or one column as a vector; `name` is for the message where it is neither.
-template <class V> std::vector<V> vector_of(const csr<V>& a, const std::string& name);
-/// Reads a vector: Matrix Market ("-" is standard input), or an .npz with a sparse matrix of one column or
-/// one row.
-template <class V> std::vector<V> read_vector_file(const std::string& name);
-/// The same, of `length` numbers; all of them `otherwise` where no file is given. Throws `shape_error` for
-/// another length, with `role` in the message.
+/// Reads a vector of `length` numbers ("-" is standard input). Without a file, all are `otherwise`. Throws
+/// `shape_error` for another length, with `role` in the message.
 template <class V>
 std::vector<V> read_vector_or(const std::string& name, const char* role, index length, V otherwise);
-/// Writes Matrix Market ("-" is standard output), or an .npz with a sparse matrix of one column.
+/// Writes Matrix Market ("-" is standard output), or an .npz with one column.
 template <class V> void write_vector_file(const std::string& name, std::span<const V> x);
 
 template <class V> constexpr const char* precision_name() {
   return sizeof(V) == sizeof(float) ? "float" : "double";
 }
 
-/// Calls `body` with a zero of the type that `precision` names: the one place where a name becomes a type.
+/// Calls `body` with a zero of the type that `precision` names; for "both", of each type.
 template <class Body> void with_precision(const std::string& precision, Body body) {
-  if (precision == "float")
-    body(float{});
-  else
-    body(double{});
+  if (precision != "double") body(float{});
+  if (precision != "float") body(double{});
 }
 
 }  // namespace nz::cli

@@ -5,10 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nonzero/plan/kernels.hpp>
-
 #include "matrices.hpp"
-#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {
@@ -48,9 +45,8 @@ void require_valid(const multiply_options& options) {
     throw usage_error("multiply: --beta needs the vector that it multiplies: give --y FILE");
   if (options.beta == 0 && !options.y.empty())
     throw usage_error("multiply: --y has no effect without --beta");
-  if (!options.out.empty()) require_extension(options.out, "a vector", {".mtx"});
-  if (options.out == "-" && options.as_json)
-    throw usage_error("multiply: -o - and --json both write to standard output");
+  require_output(options.out, "a vector", {".mtx"});
+  require_one_output("multiply", options.out, options.as_json);
   if ((options.matrix.name == "-") + (options.x == "-") + (options.y == "-") > 1)
     throw usage_error("multiply: only one of the matrix and the vectors can come from standard input");
 }
@@ -76,21 +72,18 @@ void print_summary(const multiply_options& options, const kernel_row& kernel, co
   const vector_summary s = summarize(y);
   const auto first = y.first(std::min(y.size(), entries_shown));
   if (options.as_json)
-    return print_json({{"matrix", options.matrix.name},
-                       {"precision", options.matrix.precision},
-                       {"rows", a.rows},
-                       {"cols", a.cols},
-                       {"entries", a.nnz()},
-                       {"kernel", options.kernel},
-                       {"device", name_of(kernel.runs_on)},
-                       {"alpha", options.alpha},
-                       {"beta", options.beta},
-                       {"x", options.x.empty() ? "ones" : options.x},
-                       {"sum", s.sum},
-                       {"norm_1", s.norm_1},
-                       {"norm_2", s.norm_2},
-                       {"norm_max", s.norm_max},
-                       {"first", std::vector<V>(first.begin(), first.end())}});
+    return print_json(
+        joined(matrix_json(options.matrix.name, options.matrix.precision, "", a.rows, a.cols, a.nnz()),
+               {{"kernel", options.kernel},
+                {"device", name_of(kernel.runs_on)},
+                {"alpha", options.alpha},
+                {"beta", options.beta},
+                {"x", options.x.empty() ? "ones" : options.x},
+                {"sum", s.sum},
+                {"norm_1", s.norm_1},
+                {"norm_2", s.norm_2},
+                {"norm_max", s.norm_max},
+                {"first", std::vector<V>(first.begin(), first.end())}}));
   print(fmt::format("{}  {} of {}, {}; x {}; {}{}\n", formula(options), options.matrix.name,
                     shape_text(a.rows, a.cols), counted(a.nnz(), "entry"),
                     options.x.empty() ? "all ones" : options.x, options.kernel, place_text(kernel)));
@@ -101,7 +94,7 @@ void print_summary(const multiply_options& options, const kernel_row& kernel, co
 
 template <class V> void run_in(const multiply_options& options, const kernel_row& kernel) {
   using clock = std::chrono::steady_clock;
-  const csr<V> a = load<V>(options.matrix.name).matrix;
+  const csr<V> a = load_matrix<V>(options.matrix.name);
   const std::vector<V> x = read_vector_or<V>(options.x, "x", a.cols, 1);
   std::vector<V> y = read_vector_or<V>(options.y, "y", a.rows, 0);
   const auto start = clock::now();

@@ -1,8 +1,6 @@
 #include "options.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <deque>
 
 #include <CLI/CLI.hpp>
@@ -31,19 +29,16 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-template <class T> std::optional<T> parse_number(std::string_view text) {
-  T out = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return out;
+/// Whole numbers within the limits of options are exact in double.
+std::optional<double> value_of(const std::string& text, bool is_whole) {
+  return is_whole ? std::optional<double>(parse_number<std::int64_t>(text)) : parse_number<double>(text);
 }
 
 /// What is wrong with a number; empty: nothing.
-template <class T>
-std::string fault_of_number(const std::string& text, limits within, std::string_view what) {
-  const auto value = parse_number<T>(text);
-  if (value && static_cast<double>(*value) >= within.low && static_cast<double>(*value) <= within.high)
-    return "";
+std::string fault_of_number(const std::string& text, limits within, bool is_whole) {
+  const char* const what = is_whole ? "whole number" : "number";
+  const std::optional<double> value = value_of(text, is_whole);
+  if (value && *value >= within.low && *value <= within.high) return "";
   if (within.low == -largest_number) return fmt::format("'{}' is not a finite {}", text, what);
   return fmt::format("'{}' is not a {} from {:g} {}", text, what, within.low,
                      within.high >= 1e15 ? "on" : fmt::format("to {:g}", within.high));
@@ -66,13 +61,10 @@ auto into(std::string& value) {
 }
 
 /// CLI11 writes positional arguments that are one list as one word.
-class usage_formatter : public CLI::Formatter {
- public:
-  explicit usage_formatter(std::string line) : line_(std::move(line)) {}
-  std::string make_usage(const CLI::App*, std::string) const override { return line_ + "\n"; }
-
- private:
-  std::string line_;
+struct usage_formatter : CLI::Formatter {
+  std::string line;
+  explicit usage_formatter(std::string text) : line(std::move(text)) {}
+  std::string make_usage(const CLI::App*, std::string) const override { return line + "\n"; }
 };
 
 /// nz with all its commands.
@@ -86,36 +78,31 @@ struct parser {
 
   /// The message for a command line that CLI11 rejects.
   std::string message_for(const CLI::ParseError& e) const {
-    const auto chosen = app.get_subcommands();
-    const auto words = chosen.empty() ? app.remaining() : chosen[0]->remaining();
-    const std::string prefix = chosen.empty() ? "" : chosen[0]->get_name() + ": ";
-    const std::string see =
-        fmt::format(" (see nz {}--help)", chosen.empty() ? "" : chosen[0]->get_name() + " ");
-    const auto option = std::find_if(words.begin(), words.end(), [](const std::string& word) {
-      return word.size() > 1 && word[0] == '-';
-    });
-    if (option != words.end()) {
-      const std::string name = option->substr(0, option->find('='));
-      return fmt::format("{}there is no option '{}'{}{}", prefix, name,
-                         suggestion(name, option_names(chosen.empty() ? "" : chosen[0]->get_name())), see);
-    }
-    if (!chosen.empty())
+    const bool has_command = !app.get_subcommands().empty();
+    const CLI::App& in = has_command ? *app.get_subcommands()[0] : app;
+    const auto words = in.remaining();
+    const std::string prefix = has_command ? in.get_name() + ": " : "";
+    const std::string see = fmt::format(" (see nz {}--help)", has_command ? in.get_name() + " " : "");
+    for (const std::string& word : words)
+      if (word.size() > 1 && word[0] == '-') {
+        const std::string name = word.substr(0, word.find('='));
+        return fmt::format("{}there is no option '{}'{}{}", prefix, name, suggestion(name, options_of(in)),
+                           see);
+      }
+    if (has_command)
       return prefix + (words.empty() ? e.what() : fmt::format("unexpected argument '{}'", words[0])) + see;
     if (words.empty()) return "a command is missing" + see;
-    std::vector<std::string> names;
-    for (const command_row& row : table_of_commands) names.emplace_back(row.name);
+    const std::vector<std::string> names = names_in(table_of_commands);
     const std::string similar = suggestion(words[0], names);
     return fmt::format(
         "there is no command '{}'{}{}", words[0],
         similar.empty() ? fmt::format("; the commands are {}", fmt::join(names, ", ")) : similar, see);
   }
 
-  std::vector<std::string> option_names(const std::string& of_command) const {
-    std::vector<std::string> out{"--help"};
-    if (of_command.empty()) out.emplace_back("--version");
-    for (std::size_t i = 0; i < all.size(); ++i)
-      for (const option_row& option : all[i].options())
-        if (table_of_commands[i].name == of_command && !option.is_positional()) out.push_back(option.name);
+  static std::vector<std::string> options_of(const CLI::App& in) {
+    std::vector<std::string> out;
+    for (const CLI::Option* option : in.get_options())
+      for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
     return out;
   }
 };
@@ -177,9 +164,9 @@ void command::text(const std::string& name, std::string& value, const std::strin
 }
 
 void command::choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
-                     const std::string& help) {
+                     const std::string& help, const std::string& label) {
   CLI::Option* const option =
-      add(name, fmt::format("{}", fmt::join(choices, "|")), help, into(value),
+      add(name, label.empty() ? fmt::format("{}", fmt::join(choices, "|")) : label, help, into(value),
           [choices](const std::string& text) { return fault_of_choice(text, choices); });
   options_.back().choices = choices;
   if (option->get_positional()) option->required()->option_text(" ");
@@ -194,23 +181,12 @@ void command::list(const std::string& name, std::vector<std::string>& values,
   options_.back().choices = choices;
 }
 
-template <class T>
-void command::number(const std::string& name, T& value, const std::string& label, limits within,
-                     const std::string& help) {
-  using type = typename decltype(std::optional(value))::value_type;  // of an optional, what it holds
-  constexpr const char* what = std::is_integral_v<type> ? "whole number" : "number";
+void command::add_number(const std::string& name, const std::function<void(double)>& keep, bool is_whole,
+                         const std::string& label, limits within, const std::string& help) {
   add(
-      name, label, help, [&value](const auto& given) { value = *parse_number<type>(given[0]); },
-      [within](const std::string& text) { return fault_of_number<type>(text, within, what); });
+      name, label, help, [=](const auto& given) { keep(*value_of(given[0], is_whole)); },
+      [=](const std::string& text) { return fault_of_number(text, within, is_whole); });
 }
-#define NZ_INSTANTIATE(T) \
-  template void command::number(const std::string&, T&, const std::string&, limits, const std::string&);
-NZ_INSTANTIATE(int)
-NZ_INSTANTIATE(std::int64_t)
-NZ_INSTANTIATE(double)
-NZ_INSTANTIATE(std::optional<index>)
-NZ_INSTANTIATE(std::optional<std::int64_t>)
-NZ_INSTANTIATE(std::optional<double>)
 
 void command::precision(std::string& value, bool with_both) {
   std::vector<std::string> choices{"float", "double"};
@@ -235,11 +211,9 @@ void command::kernel(std::string& value, const std::string& help) {
 }
 
 void command::simd(std::string& value) {
-  std::vector<std::string> names;
-  for (const std::string_view name : simd_targets()) names.emplace_back(name);
-  add("--simd", "NAME", "Instruction set for the CPU kernels; nz list shows them (the best)", into(value),
-      [names](const std::string& name) { return fault_of_choice(name, names); });
-  options_.back().choices = names;
+  const auto names = simd_targets();
+  choice("--simd", value, {names.begin(), names.end()},
+         "Instruction set for the CPU kernels; nz list shows them (the best)", "NAME");
 }
 
 void command::budget(padding_budget& value) {
@@ -300,7 +274,7 @@ const kernel_row& find_named_kernel(const std::string& name, std::optional<devic
 }
 
 void require_kernel(const std::string& name, device_kind runs_on, bool for_plan) {
-  if (find_named_kernel(name, runs_on).is_repeatable || !for_plan) return;
+  if (name.empty() || find_named_kernel(name, runs_on).is_repeatable || !for_plan) return;
   std::vector<std::string_view> others;
   for (const kernel_row& row : kernels())
     if (row.runs_on == runs_on && row.is_repeatable && !row.is_peer) others.push_back(row.name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -18,16 +19,16 @@ class App;
 class Option;
 }  // namespace CLI
 
-// The options of the commands, and what may be wrong with a command line. CLI11 parses it. Only options.cpp
-// includes CLI11, because that header takes seven seconds to compile.
+// The commands and their options. Only options.cpp includes CLI11: that header takes seven seconds to
+// compile.
 namespace nz::cli {
 
-/// The command line is wrong: exit status 2. Everything else that is thrown is status 1.
+/// The command line is wrong: exit status 2. All other exceptions: status 1.
 struct usage_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The command did its work, and the result is bad: exit status 1.
+/// The command ran, and the result is bad: exit status 1.
 struct failed_run : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -35,12 +36,26 @@ struct failed_run : std::runtime_error {
 /// "; did you mean 'csr_merge'?" with the most similar candidate; empty where none is similar.
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
+/// The number that is the whole text; none where it is not one, or out of range.
+template <class T> std::optional<T> parse_number(std::string_view text) {
+  T out = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return failure == std::errc() && end == text.data() + text.size() ? std::optional(out) : std::nullopt;
+}
+
+/// The names in a table: of commands, formats, kernels, generators.
+std::vector<std::string> names_in(const auto& rows) {
+  std::vector<std::string> out;
+  for (const auto& row : rows) out.emplace_back(row.name);
+  return out;
+}
+
 /// An option or a positional argument, as shell completion needs it.
 struct option_row {
   std::string name;        // "--out"; of a positional argument "MATRIX"
   std::string short_name;  // "-o", or empty
   std::string help;
-  std::vector<std::string> choices = {};  // the values that are known
+  std::vector<std::string> choices = {};  // known values
   bool takes_value = false, is_file = false;
   bool is_positional() const { return !name.starts_with('-'); }
 };
@@ -59,14 +74,14 @@ struct command_row {
   void (*set_up)(command&);
 };
 
-/// One command while it is set up: its options and what it does. Names are as CLI11 takes them: "-o,--out".
-/// The help text of an option gives its default in parentheses.
+/// One command while it is set up. Names of options are as in CLI11: "-o,--out". A help text gives the
+/// default in parentheses.
 class command {
  public:
   command(CLI::App& app, const command_row& row);
 
   void argument(const std::string& name, std::string& value, const std::string& help);
-  /// At least so many; none leaves `values` as they are.
+  /// At least `least` of them; where none is given, `values` does not change.
   void arguments(const std::string& name, std::vector<std::string>& values, int least,
                  const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
@@ -74,16 +89,20 @@ class command {
   void file(const std::string& name, std::string& value, const std::string& help) {
     text(name, value, "FILE", help);
   }
-  /// An option, or a positional argument that is required.
+  /// An option, or a positional argument that is required. Without a label, the help lists the choices.
   void choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
-              const std::string& help);
+              const std::string& help, const std::string& label = "");
   /// Values separated by commas, or the option given several times.
   void list(const std::string& name, std::vector<std::string>& values,
             const std::vector<std::string>& choices, const std::string& help);
   /// A number, whole where T is an integer type. T may be std::optional of a number.
   template <class T>
   void number(const std::string& name, T& value, const std::string& label, limits within,
-              const std::string& help);
+              const std::string& help) {
+    using type = typename decltype(std::optional(value))::value_type;  // of an optional, what it holds
+    const auto keep = [&value](double given) { value = static_cast<type>(given); };
+    add_number(name, keep, std::is_integral_v<type>, label, within, help);
+  }
 
   // Options that several commands have.
   void precision(std::string& value, bool with_both = false);
@@ -100,9 +119,9 @@ class command {
 
   /// The text below the options: explanations and examples.
   void footer(const std::string& text);
-  /// The line "Usage: …", where CLI11's own is not right.
+  /// Replaces CLI11's line "Usage: …".
   void usage(const std::string& line);
-  /// What the command does, and its options, which live as long as the command.
+  /// Sets what the command does. Returns its options, which live as long as the command.
   template <class Options> std::remove_const_t<Options>& runs(void (*run)(Options&)) {
     const auto options = std::make_shared<std::remove_const_t<Options>>();
     set_action([options, run] { run(*options); });
@@ -113,6 +132,8 @@ class command {
 
  private:
   void set_action(std::function<void()> action);
+  void add_number(const std::string& name, const std::function<void(double)>& keep, bool is_whole,
+                  const std::string& label, limits within, const std::string& help);
   using check = std::function<std::string(const std::string&)>;  // what is wrong with a value; empty: nothing
   using store = std::function<void(const std::vector<std::string>&)>;
   CLI::Option* add(const std::string& name, const std::string& label, const std::string& help, store keep,
@@ -122,8 +143,8 @@ class command {
   std::vector<option_row> options_;
 };
 
-/// Parses a command line by the table of commands and runs the command. Returns the text to print where the
-/// help or the version was asked for. Throws `usage_error` where the command line is wrong.
+/// Parses a command line and runs its command. Returns the help or the version where that was asked for, else
+/// an empty text. Throws `usage_error` where the command line is wrong.
 std::string parse_and_run(int argc, char** argv, const std::string& version, const std::string& footer);
 
 using command_options = std::pair<command_row, std::vector<option_row>>;
@@ -132,14 +153,14 @@ std::vector<command_options> all_options();
 
 /// The names of all kernels, each once; with a device, of its kernels.
 std::vector<std::string> kernel_names(std::optional<device_kind> runs_on = {});
-/// The kernel of that name on that device; without one, where it runs best. Throws `usage_error`, naming the
-/// kernels that exist, where there is none.
+/// The kernel of that name on that device; without a device, where it runs best. Throws `usage_error` with
+/// the names that exist where there is no such kernel.
 const kernel_row& find_named_kernel(const std::string& name, std::optional<device_kind> runs_on);
 /// Throws `usage_error` unless that kernel exists and, for a plan, its products have the same bits every
-/// time.
+/// time. An empty name passes.
 void require_kernel(const std::string& name, device_kind runs_on, bool for_plan = true);
 
-/// All commands, in the order of --help; main, help and completion use this list.
+/// All commands, in the order of --help.
 #define NZ_FOR_EACH_COMMAND(DO)                                               \
   DO(info, "Shape, symmetry, row lengths, and bytes in every format")         \
   DO(spy, "Draw the nonzero pattern, in the terminal or as a PNG")            \
@@ -155,7 +176,7 @@ void require_kernel(const std::string& name, device_kind runs_on, bool for_plan 
   DO(list, "List formats, kernels, generators, devices and instruction sets") \
   DO(completion, "Print a completion script for bash, zsh or fish")
 
-/// Sets up one command: its options, its examples, and what it does.
+/// Each sets up one command: its options, its examples, and what it does.
 #define NZ_DECLARE(name, summary) void set_up_##name(command& c);
 NZ_FOR_EACH_COMMAND(NZ_DECLARE)
 

@@ -26,6 +26,25 @@ namespace {
   throw error("cannot write to standard output: " + std::generic_category().message(reason));
 }
 
+void require_writable(const std::string& file) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (const fs::path folder = fs::path(file).parent_path();
+      !folder.empty() && !fs::is_directory(folder, ignored))
+    throw error(fmt::format("{}: there is no folder {}", file, folder.string()));
+  const fs::path target = fs::weakly_canonical(fs::absolute(file, ignored), ignored);  // follows links
+  const bool exists = fs::exists(target, ignored);
+  int reason = fs::is_directory(target, ignored) ? EISDIR : 0;
+  const auto require_permission = [&reason](const fs::path& path) {
+    if (reason == 0 && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) reason = errno;
+  };
+  if (exists) require_permission(target);
+  // A regular file is written beside its target first; others (/dev/null) are written directly.
+  if (!exists || fs::is_regular_file(target, ignored)) require_permission(target.parent_path());
+  if (reason != 0)
+    throw error(fmt::format("{}: cannot write: {}", file, std::generic_category().message(reason)));
+}
+
 std::string in_style(std::string_view code, std::string_view text) {
   return has_colour() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
@@ -51,6 +70,11 @@ std::string text_of(const json& value) {
   return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+json joined(json first, const json& second) {
+  first.update(second);
+  return first;
+}
+
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_output_error(errno);
 }
@@ -61,37 +85,24 @@ void finish_output() {
   if (std::fflush(stdout) != 0) throw_output_error(errno);
 }
 
-void require_writable(const std::string& file) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  if (const fs::path folder = fs::path(file).parent_path();
-      !folder.empty() && !fs::is_directory(folder, ignored))
-    throw error(fmt::format("{}: there is no folder {}", file, folder.string()));
-  const fs::path target = fs::weakly_canonical(fs::absolute(file, ignored), ignored);  // follows links
-  const bool exists = fs::exists(target, ignored);
-  int reason = fs::is_directory(target, ignored) ? EISDIR : 0;
-  const auto require_permission = [&reason](const fs::path& path) {
-    if (reason == 0 && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) reason = errno;
-  };
-  if (exists) require_permission(target);
-  // A regular file is written beside its target first; others (/dev/null) are written directly.
-  if (!exists || fs::is_regular_file(target, ignored)) require_permission(target.parent_path());
-  if (reason != 0)
-    throw error(fmt::format("{}: cannot write: {}", file, std::generic_category().message(reason)));
-}
-
 bool has_extension(const std::string& file, std::string_view extension) {
   return std::filesystem::path(file).extension() == extension;
 }
 
-void require_extension(const std::string& file, std::string_view what,
-                       std::initializer_list<std::string_view> of) {
-  if (file == "-") return;
-  if (std::none_of(of.begin(), of.end(), [&](auto extension) { return has_extension(file, extension); }))
+void require_output(const std::string& file, std::string_view what,
+                    std::initializer_list<std::string_view> extensions) {
+  if (file.empty() || file == "-") return;
+  if (std::none_of(extensions.begin(), extensions.end(),
+                   [&](auto extension) { return has_extension(file, extension); }))
     throw usage_error(fmt::format("{}: {} is written as {}{}{}; use that extension", file, what,
-                                  fmt::join(of.begin(), of.end() - 1, ", "), of.size() > 1 ? " or " : "",
-                                  *(of.end() - 1)));
+                                  fmt::join(extensions.begin(), extensions.end() - 1, ", "),
+                                  extensions.size() > 1 ? " or " : "", *(extensions.end() - 1)));
   require_writable(file);
+}
+
+void require_one_output(const char* command, const std::string& out, bool as_json) {
+  if (out == "-" && as_json)
+    throw usage_error(fmt::format("{}: -o - and --json both write to standard output", command));
 }
 
 std::string grouped(std::int64_t number) {
@@ -109,6 +120,17 @@ std::string counted(std::int64_t number, std::string_view what) {
 
 std::string shape_text(std::int64_t rows, std::int64_t cols) {
   return fmt::format("{} × {}", grouped(rows), grouped(cols));
+}
+
+std::string title_text(std::string_view matrix, std::int64_t rows, std::int64_t cols, std::int64_t entries) {
+  return fmt::format("{}  {}, {}", bold(matrix), shape_text(rows, cols), counted(entries, "entry"));
+}
+
+json matrix_json(std::string_view matrix, std::string_view precision, std::string_view values,
+                 std::int64_t rows, std::int64_t cols, std::int64_t entries) {
+  json out = {{"matrix", matrix}, {"precision", precision}};
+  if (!values.empty()) out["values"] = values;
+  return joined(std::move(out), {{"rows", rows}, {"cols", cols}, {"entries", entries}});
 }
 
 std::string printable(std::string_view text, char by) {
@@ -151,12 +173,12 @@ std::string frame_line(int width, std::string_view left, std::string_view right)
   return out.append(right) + "\n";
 }
 
-std::string bar_of(double part, int width, std::string_view empty) {
-  constexpr std::string_view segments[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int eighths = static_cast<int>(std::lround(part * width * 8));
+std::string bar_of(double fraction, int width, std::string_view empty) {
+  constexpr std::string_view partly_filled[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = static_cast<int>(std::lround(fraction * width * 8));
   std::string out;
   for (int i = 0; i < eighths / 8; ++i) out += "█";
-  out += segments[eighths % 8];
+  out += partly_filled[eighths % 8];
   for (int used = (eighths + 7) / 8; used < width; ++used) out += empty;
   return out;
 }
@@ -217,16 +239,21 @@ progress_bar::progress_bar(std::string label)
 
 progress_bar::~progress_bar() { erase_progress(); }
 
-void progress_bar::show(double part) {
+void progress_bar::show(std::int64_t steps, std::int64_t most, double first, double now, double goal) {
+  const double by_steps = static_cast<double>(steps) / std::max(1.0, static_cast<double>(most));
+  show(first > goal ? std::max(by_steps, std::log(first / now) / std::log(first / goal)) : by_steps);
+}
+
+void progress_bar::show(double fraction) {
   if (!is_wanted_ || clock::now() < next_) return;
   next_ = clock::now() + refresh;
-  part = std::clamp(part, 0.0, 1.0);
+  fraction = std::clamp(fraction, 0.0, 1.0);
   // A line that wraps could not be erased, so the label is shortened.
   const auto room =
       static_cast<std::size_t>(std::max(0, terminal_size(STDERR_FILENO).columns - bar_width - 10));
   is_drawn = true;
   write_error(fmt::format("\r\x1b[K{} {} {:3.0f} %", shorten_label(label_, room),
-                          bar_of(part, bar_width, "░"), 100 * part));
+                          bar_of(fraction, bar_width, "░"), 100 * fraction));
 }
 
 std::string shorten_label(std::string_view label, std::size_t room) {

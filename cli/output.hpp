@@ -20,10 +20,12 @@ template <class T> struct nlohmann::adl_serializer<std::optional<T>> {
 // What commands print: JSON, text, tables, colours and progress bars.
 namespace nz::cli {
 
-/// A JSON value to print. Objects keep the order of their fields; NaN and infinities become null.
+/// Objects keep the order of their fields; NaN and infinities become null.
 using json = nlohmann::ordered_json;
 /// On several lines, with a newline at the end.
 std::string text_of(const json& value);
+/// The fields of both objects, in this order.
+json joined(json first, const json& second);
 
 /// Writes to standard output; throws `nz::error` with the system's reason if that fails.
 void print(std::string_view text);
@@ -31,13 +33,14 @@ void print_json(const json& value);
 /// Flushes standard output, and throws if not all of it could be written.
 void finish_output();
 
-/// Throws `nz::error` where a file cannot be written there, as far as that is known beforehand: no such
-/// folder, it is a folder, or no permission. Call it before the work.
-void require_writable(const std::string& file);
-/// Throws `usage_error` unless the name has one of these extensions, and what `require_writable` throws; "-"
-/// passes. `what` begins the message: "a plot".
-void require_extension(const std::string& file, std::string_view what,
-                       std::initializer_list<std::string_view> of);
+/// Call it before the work. Throws `usage_error` unless the name has one of these extensions, with `what` in
+/// the message ("a plot"), and `nz::error` where the file cannot be written, as far as that is known
+/// beforehand: the folder does not exist, the file is a folder, or permission is missing. "-" and an empty
+/// name pass.
+void require_output(const std::string& file, std::string_view what,
+                    std::initializer_list<std::string_view> extensions);
+/// Throws `usage_error` where the result (-o -) and --json would both go to standard output.
+void require_one_output(const char* command, const std::string& out, bool as_json);
 bool has_extension(const std::string& file, std::string_view extension);
 
 /// 1234567 as "1,234,567".
@@ -46,6 +49,11 @@ std::string grouped(std::int64_t number);
 std::string counted(std::int64_t number, std::string_view what);
 /// "1,138 × 1,138".
 std::string shape_text(std::int64_t rows, std::int64_t cols);
+/// The first line of a report: "web.mtx  1,138 × 1,138, 4,054 entries".
+std::string title_text(std::string_view matrix, std::int64_t rows, std::int64_t cols, std::int64_t entries);
+/// The first fields of a report; without --values, `values` is empty.
+json matrix_json(std::string_view matrix, std::string_view precision, std::string_view values,
+                 std::int64_t rows, std::int64_t cols, std::int64_t entries);
 /// The text without control characters, each replaced by `by`.
 std::string printable(std::string_view text, char by = ' ');
 
@@ -68,9 +76,9 @@ std::string yellow(std::string_view text);
 /// A horizontal line between two corners, with a newline.
 std::string frame_line(int width, std::string_view left, std::string_view right);
 
-/// A horizontal bar that fills a fraction `part` of `width` characters, to an eighth of a character. `empty`
-/// fills the rest.
-std::string bar_of(double part, int width, std::string_view empty = "");
+/// A horizontal bar that fills a fraction of `width` characters, to an eighth of a character. `empty` fills
+/// the rest.
+std::string bar_of(double fraction, int width, std::string_view empty = "");
 
 /// The columns that a UTF-8 text takes on a terminal: one for each character, none for colours.
 int display_width(std::string_view text);
@@ -96,8 +104,7 @@ class table {
   std::vector<std::vector<std::string>> rows_;  // the titles first
 };
 
-/// A bar on standard error, if that is a terminal, for work that takes longer than a second; erased at the
-/// end.
+/// A bar on standard error, if that is a terminal, for work that takes more than a second; erased at the end.
 class progress_bar {
  public:
   explicit progress_bar(std::string label);
@@ -105,8 +112,10 @@ class progress_bar {
   progress_bar(const progress_bar&) = delete;
   progress_bar& operator=(const progress_bar&) = delete;
 
-  /// `part` is the fraction of the work that is done.
-  void show(double part);
+  /// Shows the fraction of the work that is done.
+  void show(double fraction);
+  /// For an iteration that ends at `most` steps, or when a figure falls from `first` to `goal`.
+  void show(std::int64_t steps, std::int64_t most, double first, double now, double goal);
 
  private:
   using clock = std::chrono::steady_clock;

@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <iterator>
-#include <limits>
 #include <numeric>
 #include <sstream>
 #include <unordered_map>
@@ -12,13 +10,10 @@
 
 #include <nonzero/algorithms/pagerank.hpp>
 #include <nonzero/io/edge_list.hpp>
-#include <nonzero/io/npz.hpp>
 #include <nonzero/io/output_file.hpp>
 #include <nonzero/io/read.hpp>
-#include <nonzero/plan/kernels.hpp>
 
 #include "matrices.hpp"
-#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {
@@ -29,9 +24,7 @@ template <class V> struct loaded_graph {
   std::vector<std::string> names;  // of the pages, or empty
 
   /// The name of a page, or its number.
-  std::string name_of(index page) const {
-    return names.empty() ? fmt::format("{}", page) : names[static_cast<std::size_t>(page)];
-  }
+  std::string name_of(std::size_t page) const { return names.empty() ? std::to_string(page) : names[page]; }
 };
 
 struct pagerank_command {
@@ -43,7 +36,7 @@ struct pagerank_command {
   std::optional<double> tolerance;  // none: by the precision
   std::string sinks = "redistribute", method = "fused", device = "cpu";
   std::string personalize, out;  // files; empty: none
-  std::int64_t top = 10;
+  std::size_t top = 10;
   bool as_json = false;
 };
 
@@ -65,14 +58,12 @@ std::vector<double> weights_by_name(const std::string& file, const loaded_graph<
   std::unordered_map<std::string, std::size_t> by_name;
   for (std::size_t i = 0; i < graph.names.size(); ++i) by_name.try_emplace(graph.names[i], i);
   for (const auto& [name, weight] : parse_named_weights(read_text(file), file)) {
-    index page = -1;
-    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), page);
-    const bool is_number = problem == std::errc{} && end == name.data() + name.size();
+    const index page = parse_number<index>(name).value_or(-1);
     if (const auto found = by_name.find(name); found != by_name.end())
       out[found->second] += weight;
     else if (!by_name.empty())
       throw parse_error(fmt::format("{}: the graph has no page '{}'", file, name));
-    else if (is_number && page >= 0 && page < pages)
+    else if (page >= 0 && page < pages)
       out[static_cast<std::size_t>(page)] += weight;
     else
       throw parse_error(fmt::format("{}: the graph has no page '{}': its pages are 0 to {}, or give --names",
@@ -81,18 +72,9 @@ std::vector<double> weights_by_name(const std::string& file, const loaded_graph<
   return out;
 }
 
-/// A weight for each page: a vector (.mtx, or .npz of one row or column), or lines with the name or number of
-/// a page and a weight.
-template <class V>
-std::vector<double> read_page_weights(const std::string& name, const loaded_graph<V>& graph) {
-  const std::string path = input_path(name);
-  if (is_npz(path)) return vector_of(read_npz<double>(path), name);
-  return is_edge_list(path) ? weights_by_name(name, graph) : read_vector<double>(path);
-}
-
 template <class V> bool is_weight(V value) { return std::isfinite(value) && value >= 0; }
 
-/// Throws `shape_error` where the matrix is not square or the names do not fit; otherwise as `load`.
+/// Throws `shape_error` where the matrix is not square, or has another number of pages than of names.
 template <class V> loaded_graph<V> load_graph(const pagerank_command& options) {
   loaded_graph<V> out;
   const std::string path = input_path(options.graph);
@@ -102,7 +84,7 @@ template <class V> loaded_graph<V> load_graph(const pagerank_command& options) {
     auto [links, names] = read_edge_list<V>(path);
     out = {std::move(links), std::move(names)};
   } else {
-    out.links = load<V>(options.graph).matrix;
+    out.links = load_matrix<V>(options.graph);
   }
   if (out.links.rows != out.links.cols)
     throw shape_error(fmt::format("{}: the matrix of a graph is square, but this one is {} × {}",
@@ -115,11 +97,12 @@ template <class V> loaded_graph<V> load_graph(const pagerank_command& options) {
   return out;
 }
 
-/// Throws `unsupported`, naming the file and the pages, where the values cannot be weights of links: one is
-/// negative or not finite, or the sum of a page is too large or too small.
+/// Throws `unsupported` with the file and the pages where a weight is negative or not finite, or where the
+/// sum of a page is too large or too small.
 template <class V> void require_link_weights(const loaded_graph<V>& graph, const std::string& file) {
   const std::string_view counted = graph.names.empty() ? " (pages count from 0)" : "";
   for (index i = 0; i < graph.links.rows; ++i) {
+    const auto page = static_cast<std::size_t>(i);
     double sum = 0;
     for (offset k = graph.links.row_begin[i]; k < graph.links.row_begin[i + 1]; ++k) {
       const V weight = graph.links.val[k];
@@ -127,49 +110,44 @@ template <class V> void require_link_weights(const loaded_graph<V>& graph, const
         throw unsupported(
             fmt::format("{}: the link from page {} to page {}{} has the weight {}: weights must be finite "
                         "and not negative",
-                        file, graph.name_of(i), graph.name_of(graph.links.col[k]), counted, weight));
+                        file, graph.name_of(page),
+                        graph.name_of(static_cast<std::size_t>(graph.links.col[k])), counted, weight));
       sum += static_cast<double>(weight);
     }
-    const V part = static_cast<V>(1 / sum);
-    if (sum != 0 && !(std::isfinite(part) && part > 0))
+    const V factor = static_cast<V>(1 / sum);
+    if (sum != 0 && !(std::isfinite(factor) && factor > 0))
       throw unsupported(fmt::format(
           "{}: the weights of page {}{} add up to {}, which is too large or too small to divide by", file,
-          graph.name_of(i), counted, sum));
+          graph.name_of(page), counted, sum));
   }
 }
 
-/// Throws `shape_error` where it does not fit, `unsupported` where a weight is negative or not finite, or all
-/// are 0.
+/// A weight for each page: a vector (.mtx, or .npz of one row or column), or lines with the name or number of
+/// a page and a weight. Throws `shape_error` for another number of pages, `unsupported` where a weight is
+/// negative or not finite, or all are 0.
 template <class V>
 std::vector<double> load_page_weights(const std::string& name, const loaded_graph<V>& graph) {
-  std::vector<double> out = read_page_weights(name, graph);
+  std::vector<double> out = is_edge_list(name) ? weights_by_name(name, graph) : read_vector<double>(name);
   if (out.size() != static_cast<std::size_t>(graph.links.rows))
     throw shape_error(fmt::format("{}: there must be a weight for each of the {} pages, but there are {}",
                                   name, graph.links.rows, out.size()));
   const auto bad = std::find_if_not(out.begin(), out.end(), is_weight<double>);
   if (bad != out.end())
     throw unsupported(fmt::format("{}: page {} has the weight {}: weights must be finite and not negative",
-                                  name, graph.name_of(static_cast<index>(bad - out.begin())), *bad));
+                                  name, graph.name_of(static_cast<std::size_t>(bad - out.begin())), *bad));
   if (!out.empty() && std::all_of(out.begin(), out.end(), [](double weight) { return weight == 0; }))
     throw unsupported(fmt::format("{}: no page has a weight above 0", name));
   return out;
 }
 
-using ranked_page = std::pair<index, double>;  // a page and its rank
-
 /// The pages of highest rank, the highest first; pages of equal rank in their order.
-template <class V> std::vector<ranked_page> top_pages(const std::vector<V>& rank, std::int64_t count) {
-  std::vector<index> order(rank.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto shown = std::min(static_cast<std::size_t>(count), order.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(), [&](index a, index b) {
-        const V of_a = rank[static_cast<std::size_t>(a)], of_b = rank[static_cast<std::size_t>(b)];
-        return of_a != of_b ? of_a > of_b : a < b;
-      });
-  std::vector<ranked_page> out;
-  for (std::size_t i = 0; i < shown; ++i)
-    out.emplace_back(order[i], static_cast<double>(rank[static_cast<std::size_t>(order[i])]));
+template <class V> std::vector<std::uint32_t> top_pages(const std::vector<V>& rank, std::size_t count) {
+  std::vector<std::uint32_t> out(rank.size());
+  std::iota(out.begin(), out.end(), std::uint32_t{0});
+  count = std::min(count, out.size());
+  std::partial_sort(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(count), out.end(),
+                    [&](auto a, auto b) { return rank[a] != rank[b] ? rank[a] > rank[b] : a < b; });
+  out.resize(count);
   return out;
 }
 
@@ -179,26 +157,22 @@ template <class V>
 void write_ranks(const std::string& name, const loaded_graph<V>& graph, const std::vector<V>& rank) {
   if (!has_extension(name, ".txt") && !has_extension(name, ".tsv")) return write_vector_file<V>(name, rank);
   std::string lines;
-  for (const auto& [page, of_page] : top_pages(rank, static_cast<std::int64_t>(rank.size())))
-    fmt::format_to(std::back_inserter(lines), "{}\t{}\n", graph.name_of(page), static_cast<V>(of_page));
+  for (const std::uint32_t page : top_pages(rank, rank.size()))
+    fmt::format_to(std::back_inserter(lines), "{}\t{}\n", graph.name_of(page), rank[page]);
   output_file file(name);
   file.write(lines.data(), lines.size());
   file.commit();
 }
 
-/// Rounding in float does not let the changes get smaller.
-constexpr double float_tolerance = 1e-6;
-
 template <class V> double sum_of(const std::vector<V>& rank) {
-  return std::accumulate(rank.begin(), rank.end(), 0.0,
-                         [](double sum, V r) { return sum + static_cast<double>(r); });
+  return std::accumulate(rank.begin(), rank.end(), 0.0);
 }
 
 template <class V>
 json json_of(const pagerank_command& options, const loaded_graph<V>& graph, const pagerank_result<V>& found) {
   std::vector<json> top;
-  for (const auto& [page, rank] : top_pages(found.rank, options.top)) {
-    json row = {{"page", page}, {"rank", rank}};
+  for (const std::uint32_t page : top_pages(found.rank, options.top)) {
+    json row = {{"page", page}, {"rank", found.rank[page]}};
     if (!graph.names.empty()) row["name"] = graph.name_of(page);
     top.push_back(std::move(row));
   }
@@ -253,22 +227,18 @@ void print_summary(const pagerank_command& options, const loaded_graph<V>& graph
                                       counted(found.merged, "page"))));
   if (options.top == 0 || found.rank.empty()) return;
   table rows({"rank", graph.names.empty() ? "page" : "name"});
-  for (const auto& [page, rank] : top_pages(found.rank, options.top))
-    rows.add({fmt::format("{:.6e}", rank), graph.name_of(page)});
+  for (const std::uint32_t page : top_pages(found.rank, options.top))
+    rows.add({fmt::format("{:.6e}", found.rank[page]), graph.name_of(page)});
   print(fmt::format("\n{}", rows.text()));
 }
 
 template <class V> void require_links(const pagerank_command& options, const loaded_graph<V>& graph) {
   if (options.rank.sinks != sink_rule::refuse) return;
   if (const auto sink = find_sink(graph.links, options.rank.is_weighted))
-    throw failed_run(fmt::format(
-        "{}: page {} has no links{}; with --sinks redistribute its rank goes {}", options.graph,
-        graph.name_of(*sink), graph.names.empty() ? " (pages count from 0)" : "", where_sinks_go(options)));
-}
-
-/// Progress from a change of 2 to the tolerance.
-double fraction_done(double change, double tolerance) {
-  return std::log(change / 2) / std::log(std::max(tolerance, std::numeric_limits<double>::min()) / 2);
+    throw failed_run(fmt::format("{}: page {} has no links{}; with --sinks redistribute its rank goes {}",
+                                 options.graph, graph.name_of(static_cast<std::size_t>(*sink)),
+                                 graph.names.empty() ? " (pages count from 0)" : "",
+                                 where_sinks_go(options)));
 }
 
 template <class V> void run_in(pagerank_command& options) {
@@ -278,11 +248,12 @@ template <class V> void run_in(pagerank_command& options) {
   std::vector<double> weights;
   if (!options.personalize.empty()) weights = load_page_weights(options.personalize, graph);
   options.rank.personalization = weights;
-  options.rank.tolerance = options.tolerance.value_or(sizeof(V) == sizeof(float) ? float_tolerance : 1e-9);
-  progress_bar bar(fmt::format("ranking {}", options.graph));
+  // Rounding in float does not let the changes get smaller than 1e-6.
+  options.rank.tolerance = options.tolerance.value_or(sizeof(V) == sizeof(float) ? 1e-6 : 1e-9);
+  constexpr double first_change = 2;  // the most that ranks can change
+  progress_bar bar("ranking " + options.graph);
   options.rank.progress = [&](std::int64_t iteration, double change) {
-    bar.show(std::max(fraction_done(change, options.rank.tolerance),
-                      static_cast<double>(iteration) / static_cast<double>(options.rank.max_iterations)));
+    bar.show(iteration, options.rank.max_iterations, first_change, change, options.rank.tolerance);
   };
   const pagerank_result<V> found = pagerank(graph.links, options.rank);
   erase_progress();
@@ -301,9 +272,8 @@ template <class V> void run_in(pagerank_command& options) {
 }
 
 void require_valid(const pagerank_command& options) {
-  if (!options.out.empty()) require_extension(options.out, "a rank", {".mtx", ".npz", ".txt", ".tsv"});
-  if (options.out == "-" && options.as_json)
-    throw usage_error("pagerank: -o - and --json both write to standard output");
+  require_output(options.out, "a rank", {".mtx", ".npz", ".txt", ".tsv"});
+  require_one_output("pagerank", options.out, options.as_json);
   if (options.graph == "-" && (options.personalize == "-" || options.names == "-"))
     throw usage_error("pagerank: only one of the graph and the files can come from standard input");
   if (options.personalize == "-") throw usage_error("pagerank: --personalize needs a file");
@@ -316,8 +286,7 @@ void run(pagerank_command& options) {
                                                    : sink_rule::redistribute;
   options.rank.method = options.method == "cusparse" ? pagerank_method::cusparse : pagerank_method::fused;
   options.rank.plan.on = find_device(options.device);
-  if (!options.rank.plan.kernel.empty())
-    require_kernel(options.rank.plan.kernel, options.rank.plan.on->kind(), options.method == "fused");
+  require_kernel(options.rank.plan.kernel, options.rank.plan.on->kind(), options.method == "fused");
   with_precision(options.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
 

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
-#include <nonzero/plan/kernels.hpp>
 #include <nonzero/plan/plan.hpp>
 
 #include "matrices.hpp"
-#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {
@@ -21,55 +19,47 @@ struct plan_command {
 /// 0 stands for a figure that was not measured.
 json or_null(double value) { return value > 0 ? json(value) : json(); }
 
-json json_of(const plan_candidate& c) {
-  return {{"kernel", c.kernel},
-          {"chosen", c.is_chosen},
-          {"predicted_bytes", c.predicted_bytes},
-          {"predicted_seconds", c.predicted_seconds},
-          {"predicted_conversion_seconds", c.predicted_conversion},
-          {"seconds", c.seconds},
-          {"conversion_seconds", c.conversion},
-          {"verdict", c.verdict}};
-}
-
 json json_of(const plan_report& r, const matrix_argument& argument) {
   std::vector<json> candidates;
-  for (const plan_candidate& c : r.candidates) candidates.push_back(json_of(c));
-  return {{"matrix", argument.name},
-          {"precision", argument.precision},
-          {"values", argument.values},
-          {"rows", r.rows},
-          {"cols", r.cols},
-          {"entries", r.entries},
-          {"kernel", r.kernel},
-          {"base_kernel", r.base_kernel},
-          {"encodings", r.encodings},
-          {"reordered", r.is_reordered},
-          {"remembered", r.is_remembered},
-          {"reason", r.reason},
-          {"expected_multiplies", r.expected_multiplies},
-          {"memory_budget", r.memory_budget},
-          {"bytes", r.bytes},
-          {"csr_bytes", r.csr_bytes},
-          {"compulsory_bytes", r.compulsory_bytes},
-          {"seconds", or_null(r.chosen_seconds)},
-          {"csr_seconds", or_null(r.csr_seconds)},
-          {"waiting_seconds", r.waiting_seconds},
-          {"reorder_seconds", or_null(r.reorder_seconds)},
-          {"planning_seconds", r.seconds},
-          {"pays_after", r.pays_after()},
-          {"mean_row", r.mean_row},
-          {"longest_row", or_null(static_cast<double>(r.longest_row))},
-          {"lines_per_entry", or_null(r.gathers.lines_per_entry)},
-          {"nearby_columns_per_entry", or_null(r.gathers.nearby_columns_per_entry)},
-          {"device", name_of(r.kind)},
-          {"machine", r.machine},
-          {"bytes_per_second", or_null(r.bytes_per_second)},
-          {"candidates", candidates}};
+  for (const plan_candidate& c : r.candidates)
+    candidates.push_back({{"kernel", c.kernel},
+                          {"chosen", c.is_chosen},
+                          {"predicted_bytes", c.predicted_bytes},
+                          {"predicted_seconds", c.predicted_seconds},
+                          {"predicted_conversion_seconds", c.predicted_conversion},
+                          {"seconds", c.seconds},
+                          {"conversion_seconds", c.conversion},
+                          {"verdict", c.verdict}});
+  return joined(matrix_json(argument.name, argument.precision, argument.values, r.rows, r.cols, r.entries),
+                {{"kernel", r.kernel},
+                 {"base_kernel", r.base_kernel},
+                 {"encodings", r.encodings},
+                 {"reordered", r.is_reordered},
+                 {"remembered", r.is_remembered},
+                 {"reason", r.reason},
+                 {"expected_multiplies", r.expected_multiplies},
+                 {"memory_budget", r.memory_budget},
+                 {"bytes", r.bytes},
+                 {"csr_bytes", r.csr_bytes},
+                 {"compulsory_bytes", r.compulsory_bytes},
+                 {"seconds", or_null(r.chosen_seconds)},
+                 {"csr_seconds", or_null(r.csr_seconds)},
+                 {"waiting_seconds", r.waiting_seconds},
+                 {"reorder_seconds", or_null(r.reorder_seconds)},
+                 {"planning_seconds", r.seconds},
+                 {"pays_after", r.pays_after()},
+                 {"mean_row", r.mean_row},
+                 {"longest_row", or_null(static_cast<double>(r.longest_row))},
+                 {"lines_per_entry", or_null(r.gathers.lines_per_entry)},
+                 {"nearby_columns_per_entry", or_null(r.gathers.nearby_columns_per_entry)},
+                 {"device", name_of(r.kind)},
+                 {"machine", r.machine},
+                 {"bytes_per_second", or_null(r.bytes_per_second)},
+                 {"candidates", candidates}});
 }
 
 template <class V> void run_in(const plan_command& options) {
-  const csr<V> a = load<V>(options.matrix.name, options.matrix.values);
+  const csr<V> a = load_matrix<V>(options.matrix.name, options.matrix.values);
   const plan<V> made = make_plan(csr_view<V>(a), options.plan);
   if (options.as_json) return print_json(json_of(made.report(), options.matrix));
   print(fmt::format("{}  {}{}\n{}", bold(options.matrix.name), options.matrix.precision,
@@ -81,7 +71,7 @@ void run(plan_command& options) {
   if (options.budget_mib) options.plan.memory_budget = *options.budget_mib * mebibyte;
   options.plan.may_reorder = !options.no_reorder;
   options.plan.on = find_device(options.device);
-  if (!options.plan.kernel.empty()) require_kernel(options.plan.kernel, options.plan.on->kind());
+  require_kernel(options.plan.kernel, options.plan.on->kind());
   with_precision(options.matrix.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
 
@@ -103,7 +93,7 @@ void set_up_plan(command& c) {
   c.footer(
       R"(On the CPU, the candidate kernels (nz list --json shows them) convert a sample of the rows. Those that could win
 convert the whole matrix, and are timed in turns with csr_balanced, which needs no conversion. On a GPU, a few
-launches survey the matrix; the CSR kernels are timed on it, and of the other formats the one or two that could win.
+launches survey the matrix. Then the CSR kernels are timed, and one or two kernels of other formats that could win.
 
 Examples:
   nz plan web.mtx                              for 200 multiplies

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -9,11 +8,9 @@
 #include <fmt/ranges.h>
 
 #include <nonzero/algorithms/cg.hpp>
-#include <nonzero/plan/kernels.hpp>
 
 #include "chart.hpp"
 #include "matrices.hpp"
-#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {
@@ -21,7 +18,6 @@ namespace {
 
 constexpr std::size_t entries_shown = 6;
 constexpr double double_tolerance = 1e-8, float_tolerance = 1e-5;
-constexpr double iterations_per_row = 10;  // the default limit
 
 struct solve_command {
   matrix_argument matrix;
@@ -67,7 +63,7 @@ template <class V> bool has_uneven_diagonal(const csr<V>& a) {
   return false;
 }
 
-/// The message where there is no solution, or not one as accurate as was asked for.
+/// The message where there is no solution, or none within the tolerance.
 template <class V>
 std::string failure_text(const solve_command& options, const csr<V>& a, const cg_result<V>& found) {
   const std::string_view more_digits =
@@ -82,8 +78,7 @@ std::string failure_text(const solve_command& options, const csr<V>& a, const cg
     case cg_end::stagnated:
       return fmt::format(
           "not converged: after {} the residual of the recurrence is {:.2e}, but |b - A x| / |b| is {:.2e} "
-          "and no "
-          "longer decreases, because of rounding; try {}",
+          "and no longer decreases, because of rounding; try {}",
           counted(found.iterations, "iteration"), found.recursive_residual, found.residual, more_digits);
     default: {
       const auto best = std::min_element(found.history.begin(), found.history.end());
@@ -104,9 +99,8 @@ std::string_view jacobi_text(const solve_command& options) {
 
 template <class V>
 void print_summary(const solve_command& options, const csr<V>& a, const cg_result<V>& found) {
-  print(fmt::format("{}  {}, {}; b {}; {}\n", bold(options.matrix.name), shape_text(a.rows, a.cols),
-                    counted(a.nnz(), "entry"), options.b.empty() ? "all ones" : options.b,
-                    options.matrix.precision));
+  print(fmt::format("{}; b {}; {}\n", title_text(options.matrix.name, a.rows, a.cols, a.nnz()),
+                    options.b.empty() ? "all ones" : options.b, options.matrix.precision));
   print(fmt::format(
       "  {}{}{}, |b - A x| / |b| = {:.3g}\n", counted(found.iterations, "iteration"), jacobi_text(options),
       found.restarts > 0 ? fmt::format(" and {}", counted(found.restarts, "restart")) : "", found.residual));
@@ -134,7 +128,8 @@ template <class V> void write_residual_plot(const solve_command& options, const 
   // Closer values would overlap in the picture.
   const bool is_another = found.restarts > 0 || std::abs(final - last) > 0.01 * std::max(final, last);
   if (is_another && final > 0 && std::isfinite(final))
-    chart.dots.push_back({.name = "|b - A x| / |b|", .x = iteration.back(), .y = final});
+    chart.lines.push_back(
+        {.name = "|b - A x| / |b|", .x = {iteration.back()}, .y = {final}, .is_dots = true});
   std::vector<double> drawn = found.history;
   drawn.insert(drawn.end(), {tolerance, final});
   for (const double residual : drawn) {
@@ -143,15 +138,6 @@ template <class V> void write_residual_plot(const solve_command& options, const 
     chart.y.high = std::max(chart.y.high, residual * 2);
   }
   write_chart(options.plot, chart);
-}
-
-/// Progress from a residual of 1 to the tolerance, or to the last iteration: the residual may grow at first.
-double fraction_done(const cg_options& options, index rows, std::int64_t iteration, double residual) {
-  const double most = options.max_iterations > 0
-                          ? static_cast<double>(options.max_iterations)
-                          : iterations_per_row * std::max(1.0, static_cast<double>(rows));
-  const double way = std::log(std::max(options.tolerance, std::numeric_limits<double>::min()));
-  return std::max(static_cast<double>(iteration) / most, std::log(residual) / way);
 }
 
 /// Puts the name of the matrix before the message of an error.
@@ -165,13 +151,15 @@ cg_result<V> solve(const solve_command& options, const csr<V>& a, const std::vec
 }
 
 template <class V> void run_in(solve_command& options) {
-  const csr<V> a = load<V>(options.matrix.name).matrix;
+  const csr<V> a = load_matrix<V>(options.matrix.name);
   const std::vector<V> b = read_vector_or<V>(options.b, "b", a.rows, 1);
   options.solve.tolerance =
       options.tolerance.value_or(sizeof(V) == sizeof(float) ? float_tolerance : double_tolerance);
-  progress_bar bar(fmt::format("solving {}", options.matrix.name));
+  const std::int64_t limit = options.solve.max_iterations,
+                     most = limit > 0 ? limit : std::int64_t{10} * a.rows;
+  progress_bar bar("solving " + options.matrix.name);
   options.solve.progress = [&](std::int64_t iteration, double residual) {
-    bar.show(fraction_done(options.solve, a.rows, iteration, residual));
+    bar.show(iteration, most, 1, residual, options.solve.tolerance);
   };
   const cg_result<V> found = solve(options, a, b);
   erase_progress();
@@ -187,10 +175,9 @@ template <class V> void run_in(solve_command& options) {
 }
 
 void require_valid(const solve_command& options) {
-  if (!options.out.empty()) require_extension(options.out, "a vector", {".mtx", ".npz"});
-  if (options.out == "-" && options.as_json)
-    throw usage_error("solve: -o - and --json both write to standard output");
-  if (!options.plot.empty()) require_extension(options.plot, "a plot", {".png"});
+  require_output(options.out, "a vector", {".mtx", ".npz"});
+  require_one_output("solve", options.out, options.as_json);
+  require_output(options.plot, "a plot", {".png"});
   if (options.matrix.name == "-" && options.b == "-")
     throw usage_error("solve: only one of the matrix and b can come from standard input");
 }
@@ -200,9 +187,8 @@ void run(solve_command& options) {
   options.solve.by = options.preconditioner == "jacobi" ? preconditioner::jacobi : preconditioner::none;
   options.solve.method = options.method == "blas" ? cg_method::blas : cg_method::fused;
   options.solve.plan.on = find_device(options.device);
-  if (!options.solve.plan.kernel.empty())
-    require_kernel(options.solve.plan.kernel, options.solve.plan.on->kind(),
-                   options.method == "cg" || options.solve.plan.on->is_host());
+  require_kernel(options.solve.plan.kernel, options.solve.plan.on->kind(),
+                 options.method == "cg" || options.solve.plan.on->is_host());
   with_precision(options.matrix.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
 

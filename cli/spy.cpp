@@ -6,7 +6,6 @@
 
 #include "chart.hpp"
 #include "matrices.hpp"
-#include "options.hpp"
 #include "output.hpp"
 
 namespace nz::cli {
@@ -22,8 +21,8 @@ struct density_grid {
 
   offset at(int x, int y) const { return count[static_cast<std::size_t>(y) * width + x]; }
   bool is_one_to_one() const { return cell_rows == 1 && cell_cols == 1; }
-  /// The count relative to the largest, 0 to 1, on a logarithmic scale: the largest is often a thousand times
-  /// the others.
+  /// The count relative to the largest, 0 to 1. Logarithmic: the largest is often a thousand times the
+  /// others.
   double shade(int x, int y) const {
     const auto log = [](offset n) { return std::log1p(static_cast<double>(n)); };
     return largest == 0 ? 0 : log(at(x, y)) / log(largest);
@@ -38,8 +37,8 @@ index cells_over(index length, index size) { return length / size + (length % si
 /// The smallest size with which at most `count` cells cover `length`.
 index cell_size(index length, int count) { return std::max(index{1}, cells_over(length, count)); }
 
-/// A grid of at most that many cells, all of the same size (unequal ones would show stripes that are not
-/// there) and square, except for very long matrices.
+/// A grid of at most that many cells. All have the same size (otherwise the picture would show false
+/// stripes), and are square, except for very long matrices.
 template <class V> density_grid find_density(const csr<V>& a, int max_width, int max_height) {
   density_grid out;
   out.cell_rows = out.cell_cols = std::max(cell_size(a.cols, max_width), cell_size(a.rows, max_height));
@@ -66,15 +65,6 @@ constexpr int dots_across = 2, dots_down = 4;  // in a braille character
 /// From blue to orange in a 256-colour terminal; visible on light and dark backgrounds.
 constexpr int ramp[] = {67, 68, 74, 73, 72, 107, 143, 179, 215, 209};
 
-/// The characters that a picture in the terminal may take, without its frame.
-struct text_space {
-  int columns, lines;
-};
-
-bool fits_in_squares(index rows, index cols, text_space space) {
-  return 2 * std::int64_t{cols} + 1 <= space.columns && rows <= space.lines;
-}
-
 std::string in_colour(double shade, std::string_view text) {
   const auto step = static_cast<std::size_t>(std::lround(shade * (std::size(ramp) - 1)));
   return fmt::format("\x1b[38;5;{}m{}\x1b[0m", ramp[std::min(step, std::size(ramp) - 1)], text);
@@ -93,8 +83,8 @@ std::string draw_squares(const density_grid& grid, int y, bool with_colour) {
   return out + ' ';
 }
 
-/// Whether a dot is set: where its cell has entries. In a picture that would be mostly dots (`is_thinned`),
-/// ordered dithering: where the shade of its cell exceeds a threshold that differs from dot to dot.
+/// Whether a dot is set: its cell has entries. A picture that would be mostly dots is thinned by ordered
+/// dithering: the shade of the cell must exceed a threshold that differs from dot to dot.
 bool is_set(const density_grid& grid, int x, int y, bool is_thinned) {
   constexpr double thresholds[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
   if (x >= grid.width || y >= grid.height || grid.at(x, y) == 0) return false;
@@ -120,14 +110,8 @@ std::string draw_dots(const density_grid& grid, int left, int top, bool with_col
   return with_colour ? in_colour(grid.largest == 1 ? 0.2 : shade, character) : std::string(character);
 }
 
-template <class V> density_grid find_text_density(const csr<V>& a, text_space space) {
-  if (fits_in_squares(a.rows, a.cols, space))
-    return find_density(a, std::max(a.cols, 1), std::max(a.rows, 1));
-  return find_density(a, dots_across * space.columns, dots_down * space.lines);
-}
-
-std::string draw_text(const density_grid& grid, text_space space, bool with_colour) {
-  const bool in_squares = grid.is_one_to_one() && fits_in_squares(grid.height, grid.width, space);
+/// A square for each entry, or braille dots, in a frame.
+std::string draw_text(const density_grid& grid, bool in_squares, bool with_colour) {
   const int width = in_squares ? 2 * grid.width + 1 : (grid.width + dots_across - 1) / dots_across;
   const int line_height = in_squares ? 1 : dots_down;
   std::string out = frame_line(width, "┌", "┐");
@@ -183,29 +167,26 @@ struct spy_options {
   int size = 0;     // 0: the size of the terminal, or default_pixels
 };
 
-/// The terminal without the frame and the lines above and below the picture.
-text_space space_for(const spy_options& options) {
-  const extent screen = terminal_size(STDOUT_FILENO);
-  if (options.size > 0) return {options.size, options.size};
-  return {std::max(8, screen.columns - 2), std::max(8, screen.lines - 5)};
-}
-
 template <class V> void show_in_terminal(const spy_options& options, const csr<V>& a) {
-  const text_space space = space_for(options);
-  const density_grid grid = find_text_density(a, space);
-  print(fmt::format("{}  {}, {}\n", bold(options.matrix.name), shape_text(a.rows, a.cols),
-                    counted(a.nnz(), "entry")));
-  print(draw_text(grid, space, has_colour()));
+  const extent screen = terminal_size(STDOUT_FILENO);
+  extent space{options.size, options.size};
+  // Without --size: the terminal, less the frame and the lines above and below the picture.
+  if (options.size == 0) space = {std::max(8, screen.columns - 2), std::max(8, screen.lines - 5)};
+  const bool in_squares = 2 * std::int64_t{a.cols} + 1 <= space.columns && a.rows <= space.lines;
+  const density_grid grid = in_squares
+                                ? find_density(a, std::max(a.cols, 1), std::max(a.rows, 1))
+                                : find_density(a, dots_across * space.columns, dots_down * space.lines);
+  print(title_text(options.matrix.name, a.rows, a.cols, a.nnz()) + "\n");
+  print(draw_text(grid, in_squares, has_colour()));
   if (!grid.is_one_to_one())
     print(faint(fmt::format("a dot stands for {}", shape_text(grid.cell_rows, grid.cell_cols))) + "\n");
 }
 
 void run(const spy_options& options) {
-  const bool to_file = !options.out.empty();
-  if (to_file) require_extension(options.out, "a picture", {".png"});
+  require_output(options.out, "a picture", {".png"});
   with_precision(options.matrix.precision, [&](auto zero) {
-    const auto a = load<decltype(zero)>(options.matrix.name).matrix;
-    if (!to_file) return show_in_terminal(options, a);
+    const auto a = load_matrix<decltype(zero)>(options.matrix.name);
+    if (options.out.empty()) return show_in_terminal(options, a);
     const int pixels = options.size > 0 ? options.size : default_pixels;
     write_png(output_path(options.out), draw_image(find_image_density(a, pixels), pixels));
   });

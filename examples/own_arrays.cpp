@@ -22,7 +22,7 @@ void from_vectors() {
   std::vector<std::int32_t> col = {0, 1, 1, 0, 2};
   std::vector<double> val = {4, 1, 3, 2, 5};
 
-  auto plan = nz::make_plan(nz::csr_view{3, 3, row_begin, col, val});  // borrows the three arrays
+  auto plan = nz::make_plan(nz::csr_view{3, 3, row_begin, col, val});  // borrows the arrays
   std::vector<double> x(3, 1.0), y(3);
   plan.multiply(x, y);
 

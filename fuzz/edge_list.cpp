@@ -9,13 +9,12 @@
 #include <sstream>
 #include <string>
 
+#include <fuzz/checks.hpp>
+
 #include <nonzero/io/edge_list.hpp>
 
+namespace fuzz {
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -60,3 +59,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     }
   return 0;
 }
+
+}  // namespace fuzz

@@ -14,19 +14,13 @@
 #include <string>
 #include <variant>
 
+#include <fuzz/checks.hpp>
 #include <unistd.h>
 
 #include <nonzero/io/matrix_market.hpp>
 
+namespace fuzz {
 namespace {
-
-using nz::csr;
-using nz::index;
-using nz::offset;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 std::variant<csr<double>, std::string> read(std::string_view text, int threads, std::size_t block_bytes) {
   try {
@@ -131,3 +125,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   std::filesystem::remove(file);
   return 0;
 }
+
+}  // namespace fuzz

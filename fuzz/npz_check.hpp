@@ -1,24 +1,24 @@
 #pragma once
 
-// What any bytes given as an .npz must come to: an nz::error, or a matrix that is valid, the same for any
-// number of threads, and bit-identical after writing and reading it back.
+// Any bytes given as an .npz must give an nz::error, or a matrix that is valid, the same for any number of
+// threads, and bit-identical after writing and reading it back.
 
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <new>
 #include <optional>
 #include <string>
 
+#include <fuzz/checks.hpp>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <nonzero/core/errors.hpp>
 #include <nonzero/io/npz.hpp>
 
-// A few bytes may stand for a matrix of millions of empty rows; past this size memory "runs out". The
-// library's arrays come from here. Each target is a single source, which may define these.
+// The library's arrays are allocated here. A few bytes may declare a matrix of millions of empty rows: an
+// array past this limit fails. Each target is a single source, which may define these operators.
 void* operator new(std::size_t size, std::align_val_t alignment) {
   constexpr std::size_t limit = std::size_t{16} << 20;
   const auto align = static_cast<std::size_t>(alignment);
@@ -34,14 +34,12 @@ namespace fuzz {
 /// A file in memory, by a path that opens it anew.
 class memory_file {
  public:
-  memory_file() : descriptor_(memfd_create("npz", MFD_CLOEXEC)) {
-    if (descriptor_ < 0) std::abort();
-  }
+  memory_file() : descriptor_(memfd_create("npz", MFD_CLOEXEC)) { require(descriptor_ >= 0); }
   ~memory_file() { close(descriptor_); }
   memory_file(const memory_file&) = delete;
   memory_file& operator=(const memory_file&) = delete;
   void fill(const void* bytes, std::size_t size) const {
-    if (write(descriptor_, bytes, size) != static_cast<ssize_t>(size)) std::abort();
+    require(write(descriptor_, bytes, size) == static_cast<ssize_t>(size));
   }
   std::filesystem::path path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 
@@ -49,7 +47,7 @@ class memory_file {
   int descriptor_;
 };
 
-template <class V> std::optional<nz::csr<V>> read(const memory_file& file, int threads) try {
+template <class V> std::optional<csr<V>> read(const memory_file& file, int threads) try {
   return nz::read_npz<V>(file.path(), {.threads = threads});
 } catch (const nz::error&) {
   return {};
@@ -57,20 +55,15 @@ template <class V> std::optional<nz::csr<V>> read(const memory_file& file, int t
   return {};
 }
 
-template <class T> bool same_bits(const nz::array<T>& a, const nz::array<T>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
-
-template <class V> void require_identical(const nz::csr<V>& a, const nz::csr<V>& b) {
-  if (a.rows != b.rows || a.cols != b.cols || a.row_begin != b.row_begin || a.col != b.col ||
-      !same_bits(a.val, b.val))
-    std::abort();
+template <class V> void require_identical(const csr<V>& a, const csr<V>& b) {
+  require(a.rows == b.rows && a.cols == b.cols && a.row_begin == b.row_begin && a.col == b.col &&
+          have_same_bits(a.val, b.val));
 }
 
 template <class V> void check_npz(const memory_file& file, bool compress) {
   const auto a = read<V>(file, 1);
   const auto b = read<V>(file, 2);
-  if (a.has_value() != b.has_value()) std::abort();
+  require(a.has_value() == b.has_value());
   if (!a) return;
   nz::validate(*a);
   require_identical(*a, *b);
@@ -78,7 +71,7 @@ template <class V> void check_npz(const memory_file& file, bool compress) {
   const memory_file copy;
   nz::write_npz(copy.path(), *a, {.compress = compress});
   const auto c = read<V>(copy, 1);
-  if (!c) std::abort();
+  require(c.has_value());
   require_identical(*a, *c);
 }
 

@@ -17,16 +17,15 @@
 #include <cmath>
 #include <limits>
 #include <new>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include <nonzero/algorithms/cg.hpp>
 #include <nonzero/algorithms/cg_input_internal.hpp>
-#include <nonzero/algorithms/fastest_peer_internal.hpp>
+#include <nonzero/algorithms/ready_matrix_internal.hpp>
 #include <nonzero/algorithms/steps_until_internal.hpp>
 #include <nonzero/core/values.hpp>
-#include <nonzero/plan/vector_kernels.hpp>
+#include <nonzero/plan/back_ends.hpp>
 
 namespace nz {
 namespace {
@@ -53,7 +52,10 @@ template <class V> class cg_loop {
  public:
   /// `most`: iterations between two reads.
   cg_loop(cg_vectors<V>& v, int most)
-      : v_(v), on_(*v.a->where()), slots_(2 * static_cast<std::size_t>(most)) {}
+      : v_(v),
+        on_(*v.a->where()),
+        slots_(2 * static_cast<std::size_t>(most)),
+        seen_(static_cast<std::size_t>(most)) {}
   virtual ~cg_loop() = default;
   cg_loop(const cg_loop&) = delete;
   cg_loop& operator=(const cg_loop&) = delete;
@@ -78,6 +80,7 @@ template <class V> class cg_loop {
   cg_vectors<V>& v_;
   device& on_;
   std::size_t slots_;
+  std::vector<gradient_state> seen_;  // by the host
 
  private:
   std::size_t before_next() const { return (next_ + slots_ - 1) % slots_; }
@@ -93,16 +96,16 @@ template <class V> class fused_cg final : public cg_loop<V> {
  public:
   fused_cg(cg_vectors<V>& v, int most)
       : cg_loop<V>(v, most),
-        kernels_(make_gradient_kernels<V>(v.a->where(), v.x.size())),
+        kernels_(functions_on<V>(on_).make_gradient_kernels(v.a->where(), v.x.size())),
         curvature_(v.a->where(), 1),
-        states_(v.a->where(), slots_),
-        seen_(static_cast<std::size_t>(most)) {}
+        states_(v.a->where(), slots_) {}
   std::string_view vectors() const override { return "nonzero"; }
 
  private:
   using cg_loop<V>::v_;
   using cg_loop<V>::on_;
   using cg_loop<V>::slots_;
+  using cg_loop<V>::seen_;
 
   gradient_vectors<V> pointers() {
     return {v_.x.data(), v_.r.data(), v_.p.data(), v_.q.data(), v_.inverse_diagonal.data()};
@@ -131,7 +134,6 @@ template <class V> class fused_cg final : public cg_loop<V> {
   std::unique_ptr<gradient_kernels<V>> kernels_;
   vector<double> curvature_;
   vector<gradient_state> states_;
-  std::vector<gradient_state> seen_;
 };
 
 /// For comparison: as one writes it with a library of products and a BLAS, one call after the other. An
@@ -140,10 +142,9 @@ template <class V> class blas_cg final : public cg_loop<V> {
  public:
   blas_cg(cg_vectors<V>& v, int most)
       : cg_loop<V>(v, most),
-        blas_(make_blas<V>(v.a->where(), v.x.size())),
+        blas_(functions_on<V>(on_).make_blas(v.a->where(), v.x.size())),
         numbers_(v.a->where(), std::vector<V>(slots_ * per_iteration, V{0})),
-        seen_numbers_(static_cast<std::size_t>(most) * per_iteration),
-        seen_(static_cast<std::size_t>(most)) {
+        seen_numbers_(static_cast<std::size_t>(most) * per_iteration) {
     if (has_diagonal()) z_ = vector<V>(v.a->where(), v.x.size());
   }
   std::string_view vectors() const override { return blas_->name(); }
@@ -152,6 +153,7 @@ template <class V> class blas_cg final : public cg_loop<V> {
   using cg_loop<V>::v_;
   using cg_loop<V>::on_;
   using cg_loop<V>::slots_;
+  using cg_loop<V>::seen_;
   // The numbers of an iteration, side by side.
   enum place : std::size_t { curvature, alpha, minus_alpha, rz, beta, minus_beta, norm, per_iteration };
 
@@ -209,7 +211,6 @@ template <class V> class blas_cg final : public cg_loop<V> {
   std::unique_ptr<vector_kernels<V>> blas_;
   vector<V> numbers_, z_;
   std::vector<V> seen_numbers_;
-  std::vector<gradient_state> seen_;
   gradient_state latest_;
 };
 
@@ -227,37 +228,18 @@ template <class V> struct cg_matrix {
   std::shared_ptr<const device_csr<V>> placed;  // null: on the host
 };
 
-/// The prepared matrix: a plan, or for comparison another library's.
-template <class V> struct ready_matrix {
-  std::optional<nz::plan<V>> made;
-  named_product<V> peer;
-  plan_report report;
-
-  const prepared_matrix<V>& prepared() const { return made ? made->prepared() : *peer.prepared; }
-  /// Whether a plan for more multiplies could choose another kernel: it has stayed with CSR.
-  bool could_pay_later() const {
-    return made && report.kind == device_kind::cpu && report.kernel == "csr_balanced";
-  }
-};
-
-/// `iterations`: expected, unless the options give a number of multiplies.
+/// By a plan, or for comparison by another library. `iterations`: expected, unless the options give a number
+/// of multiplies.
 template <class V>
 ready_matrix<V> make_ready(const cg_matrix<V>& a, const cg_options& options, std::int64_t iterations) {
-  ready_matrix<V> out;
   plan_options planning = options.plan;
   if (!planning.on) planning.on = a.placed ? a.placed->where() : cpu_device();
-  if (options.method == cg_method::blas && planning.on->kind() == device_kind::cuda) {
-    out.peer = prepare_fastest_peer(a.placed ? a.placed : place_csr(a.host, planning.on), planning.kernel);
-    out.report.kernel = out.peer.kernel;
-    out.report.kind = planning.on->kind();
-    return out;
-  }
+  if (options.method == cg_method::blas && planning.on->kind() == device_kind::cuda)
+    return prepare_fastest_peer(a.placed ? a.placed : place_csr(a.host, planning.on), planning.kernel);
   if (planning.expected_multiplies <= 0) planning.expected_multiplies = iterations;
   planning.are_steps = options.method == cg_method::fused;
   planning.may_reorder = false;  // a reordered plan makes a step in two passes
-  out.made.emplace(a.placed ? make_plan(a.placed, planning) : make_plan(a.host, planning));
-  out.report = out.made->report();
-  return out;
+  return ready_by_plan(a.placed ? make_plan(a.placed, planning) : make_plan(a.host, planning));
 }
 
 /// A power of two that brings the largest number near 1, so that no square overflows or underflows.
@@ -365,17 +347,16 @@ template <class V> class solver {
   }
 
   void hold(ready_matrix<V> ready) {
-    ready_ = std::move(ready);
-    v_.a = &ready_.prepared();
-    const double seconds_before = out_.plan.seconds;
-    out_.plan = ready_.report;
-    out_.plan.seconds += seconds_before;
+    ready.report.seconds += out_.plan.seconds;
+    out_.plan = std::move(ready.report);
+    prepared_ = std::move(ready.prepared);
+    v_.a = prepared_.get();
   }
-  /// There are more iterations than expected: a conversion may pay after all.
+  /// There are more iterations than expected: a conversion may pay after all, if the plan stayed with CSR.
   void plan_again() {
     is_planned_again_ = true;
-    if (!options_.plan.kernel.empty() || options_.plan.expected_multiplies > 0 || !ready_.could_pay_later())
-      return;
+    const bool chose_csr = out_.plan.kind == device_kind::cpu && out_.plan.kernel == "csr_balanced";
+    if (!options_.plan.kernel.empty() || options_.plan.expected_multiplies > 0 || !chose_csr) return;
     try {
       hold(make_ready(a_, options_, std::min(many * expected_, most_ - out_.iterations)));
     } catch (const error&) {  // the present kernel is good enough
@@ -392,7 +373,7 @@ template <class V> class solver {
   int block_ = 1;  // iterations between two reads
   double b_norm_ = 0;
   vector<V> b_;
-  ready_matrix<V> ready_;
+  std::shared_ptr<const prepared_matrix<V>> prepared_;
   cg_vectors<V> v_;
   vector<double> sum_;
   std::unique_ptr<cg_loop<V>> loop_;

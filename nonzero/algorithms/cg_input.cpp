@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <optional>
 
 #include <fmt/format.h>
@@ -15,29 +15,19 @@ namespace {
 
 constexpr std::int64_t rows_per_task = 16 * 1024;
 
-/// The first of the entries that several threads find.
-class first_place {
- public:
-  void add(offset place) {
-    const std::lock_guard lock(mutex_);
-    if (!found_ || place < *found_) found_ = place;
-  }
-  const std::optional<offset>& found() const { return found_; }
-
- private:
-  std::mutex mutex_;
-  std::optional<offset> found_;
-};
-
 /// The first entry for which is_bad(row, entry).
 template <class V, class IsBad> std::optional<offset> find_entry(csr_view<V> a, const IsBad& is_bad) {
-  first_place first;
+  std::atomic<offset> first = a.nnz();
   parallel_ranges(a.rows, rows_per_task, 0, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = static_cast<index>(begin); row < end; ++row)
       for (offset k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k)
-        if (is_bad(row, k)) return first.add(k);
+        if (is_bad(row, k)) {
+          for (offset seen = first; k < seen && !first.compare_exchange_weak(seen, k);) {
+          }
+          return;
+        }
   });
-  return first.found();
+  return first == a.nnz() ? std::nullopt : std::optional(first.load());
 }
 
 template <class V> index row_of(csr_view<V> a, offset entry) {

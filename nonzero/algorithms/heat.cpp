@@ -2,7 +2,6 @@
 // these steps was the last, it goes back to the state before them and repeats them one by one.
 // Source: O. Meister, Solving the heat equation with CUDA, 2013.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -10,14 +9,13 @@
 
 #include <fmt/format.h>
 
-#include <nonzero/algorithms/fastest_peer_internal.hpp>
 #include <nonzero/algorithms/heat.hpp>
+#include <nonzero/algorithms/ready_matrix_internal.hpp>
 #include <nonzero/algorithms/steps_until_internal.hpp>
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/values.hpp>
-#include <nonzero/plan/grid_steps.hpp>
+#include <nonzero/plan/back_ends.hpp>
 #include <nonzero/plan/plan.hpp>
-#include <nonzero/plan/vector_kernels.hpp>
 
 namespace nz {
 namespace {
@@ -46,13 +44,6 @@ template <class V> class heat_steps {
   heat_steps() = default;
 };
 
-template <class T> T read(const vector<T>& from, std::size_t at) {
-  T out{};
-  from.where()->copy(&out, from.data() + at, sizeof(T), {});
-  from.where()->synchronize({});
-  return out;
-}
-
 /// Steps from one vector to the next of three, used in turn. The remembered one is not written.
 template <class V> class turning_steps : public heat_steps<V> {
  public:
@@ -78,7 +69,7 @@ template <class V> class stencil_steps final : public turning_steps<V> {
   stencil_steps(const cell_grid& grid, std::span<const V> initial, double factor, int most_in_pass,
                 const std::shared_ptr<device>& on)
       : turning_steps<V>(on, initial),
-        steps_(make_grid_steps<V>(grid, static_cast<V>(factor), on)),
+        steps_(functions_on<V>(*on).make_grid_steps(grid, static_cast<V>(factor), on)),
         norm_(on, 1) {
     this->kernel = "stencil";
     this->steps_per_pass =
@@ -94,7 +85,7 @@ template <class V> class stencil_steps final : public turning_steps<V> {
       this->turn();
     }
   }
-  double norm() override { return std::sqrt(read(norm_, 0)); }
+  double norm() override { return std::sqrt(norm_.to_host()[0]); }
 
  private:
   std::unique_ptr<grid_steps<V>> steps_;
@@ -122,7 +113,7 @@ template <class V> class fused_kernel_steps final : public turning_steps<V> {
     }
   }
   /// The sum is that of the change of q, factor A q.
-  double norm() override { return std::sqrt(read(sums_, 0)) / static_cast<double>(factor_); }
+  double norm() override { return std::sqrt(sums_.to_host()[0]) / static_cast<double>(factor_); }
 
  private:
   plan<V> plan_;
@@ -133,15 +124,15 @@ template <class V> class fused_kernel_steps final : public turning_steps<V> {
 /// As in the lecture: one call for each operation.
 template <class V> class blas_steps final : public heat_steps<V> {
  public:
-  blas_steps(named_product<V> a, std::span<const V> initial, double factor, const std::shared_ptr<device>& on)
+  blas_steps(ready_matrix<V> a, std::span<const V> initial, double factor, const std::shared_ptr<device>& on)
       : a_(std::move(a)),
-        blas_(make_blas<V>(on, initial.size())),
+        blas_(functions_on<V>(*on).make_blas(on, initial.size())),
         factor_(static_cast<V>(factor)),
         q_(on, initial),
         kept_(on, initial.size()),
         y_(on, initial.size()),
         norm_(on, 1) {
-    this->kernel = a_.kernel;
+    this->kernel = a_.report.kernel;
     this->block = steps_per_block(*on);
   }
   void advance(std::int64_t steps) override {
@@ -151,7 +142,7 @@ template <class V> class blas_steps final : public heat_steps<V> {
       blas_->axpy(factor_, y_, q_);               // q += factor y
     }
   }
-  double norm() override { return static_cast<double>(read(norm_, 0)); }
+  double norm() override { return static_cast<double>(norm_.to_host()[0]); }
   void remember() override {
     if (this->block > 1) q_.where()->copy(kept_.data(), q_.data(), q_.bytes(), {});
   }
@@ -159,16 +150,17 @@ template <class V> class blas_steps final : public heat_steps<V> {
   const vector<V>& q() const override { return q_; }
 
  private:
-  named_product<V> a_;
+  ready_matrix<V> a_;
   std::unique_ptr<vector_kernels<V>> blas_;
   V factor_;
   vector<V> q_, kept_, y_, norm_;
 };
 
-template <class V> named_product<V> in_ell(const cell_grid& grid, const std::shared_ptr<device>& on) {
+template <class V> ready_matrix<V> in_ell(const cell_grid& grid, const std::shared_ptr<device>& on) {
   const char* const name = on->kind() == device_kind::cpu ? "ell_blocks" : "ell";
   const padding_budget any{std::numeric_limits<double>::infinity()};
-  return {name, find_kernel(name, on->kind()).prepare(heat_matrix<V>(grid), {.budget = any, .on = on})};
+  return ready_by_kernel<V>(
+      name, find_kernel(name, on->kind()).prepare(heat_matrix<V>(grid), {.budget = any, .on = on}));
 }
 
 /// By the method, the kernel and the steps per pass that the options name. factor: c dt / dx^2.
@@ -285,12 +277,13 @@ template <class V> class looks {
 
 /// Makes a block of steps, or fewer where one of them is the last. Returns how many.
 template <class V>
-std::int64_t run_block(heat_steps<V>& state, std::int64_t steps, double epsilon, heat_result<V>& out) {
-  const auto start = std::chrono::steady_clock::now();
+std::int64_t run_block(heat_steps<V>& state, std::int64_t steps, double epsilon, step_clock& clock,
+                       heat_result<V>& out) {
+  clock.leave_out();
   state.remember();
   state.advance(steps);
   out.norm = state.norm();
-  out.step_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  clock.add(steps);
   out.is_converged = out.norm < epsilon;
   if (!out.is_converged || steps == 1) return steps;
   // ||A q|| never grows: one of these steps was the first to be below epsilon.
@@ -325,21 +318,16 @@ heat_result<V> solve_heat(const cell_grid& grid, std::span<const V> initial, con
 
   looks<V> looking(look, *state);
   patience waiting(grid, factor, options.epsilon);
-  std::int64_t timed_steps = 0;
-  double seconds = 0;
-  for (std::int64_t blocks = 0; out.steps < options.max_steps && !out.is_converged && !out.is_stuck;
-       ++blocks) {
+  step_clock clock;
+  while (out.steps < options.max_steps && !out.is_converged && !out.is_stuck) {
     const std::int64_t planned =
         std::min({state->block, options.max_steps - out.steps, looking.next() - out.steps});
-    out.steps += run_block(*state, planned, options.epsilon, out);
-    if (blocks == 1) seconds = 0, timed_steps = 0;  // the first block also loads the kernels' code
-    seconds += out.step_seconds;
-    timed_steps += planned;
+    out.steps += run_block(*state, planned, options.epsilon, clock, out);
     out.is_stuck = !out.is_converged && waiting.is_over(out.steps, out.norm);
     if (options.progress) options.progress(out.steps, out.norm);
     if (out.steps == looking.next()) looking.look_at(out.steps);
   }
-  out.step_seconds = timed_steps == 0 ? 0 : seconds / static_cast<double>(timed_steps);
+  out.step_seconds = clock.step_seconds();
   out.q = state->q().to_host();
   looking.look_at(out.steps);
   return out;

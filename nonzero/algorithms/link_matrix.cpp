@@ -60,23 +60,6 @@ template <class V> array<index> order_by_work(csr_view<V> links) {
   });
 }
 
-}  // namespace
-
-template <class V> bool is_better_renumbered(csr_view<V> links) {
-  // In smaller graphs the cache holds all that is gathered. Scattered graphs have 0.4 (a social network) to
-  // 0.8 lines per entry, those of web pages 0.04 to 0.1.
-  constexpr offset fewest_links = 500'000;
-  constexpr double scattered = 0.3;
-  return links.nnz() >= fewest_links && find_locality(links).lines_per_entry > scattered;
-}
-
-template <class V> array<index> order_pages(csr_view<V> links, page_order how) {
-  if (how == page_order::given) return {};
-  return how == page_order::by_use ? order_by_use(links) : order_by_work(links);
-}
-
-namespace {
-
 /// Of rows sorted by column, the first entry of each column.
 template <class V> void drop_repeated(csr<V>& a) {
   offset kept = 0, begin = 0;
@@ -153,6 +136,19 @@ template <class V> void put_in_order(link_matrix<V>& graph, page_order numbers) 
 }
 
 }  // namespace
+
+template <class V> bool is_better_renumbered(csr_view<V> links) {
+  // In smaller graphs the cache holds all that is gathered. Scattered graphs have 0.4 (a social network) to
+  // 0.8 lines per entry, those of web pages 0.04 to 0.1.
+  constexpr offset fewest_links = 500'000;
+  constexpr double scattered = 0.3;
+  return links.nnz() >= fewest_links && find_locality(links).lines_per_entry > scattered;
+}
+
+template <class V> array<index> order_pages(csr_view<V> links, page_order how) {
+  if (how == page_order::given) return {};
+  return how == page_order::by_use ? order_by_use(links) : order_by_work(links);
+}
 
 template <class V> link_matrix<V> make_link_matrix(csr_view<V> links, const link_matrix_options& options) {
   if (links.rows != links.cols)

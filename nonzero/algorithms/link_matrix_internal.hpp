@@ -80,9 +80,9 @@ struct link_matrix_options {
 template <class V>
 link_matrix<V> make_link_matrix(csr_view<V> links, const link_matrix_options& options = {});
 
-// Pages that the same pages link to, and that have the same number of links, have the same rank in every
-// iteration, if jumps lead to all pages alike: one page stands for all of them. Links from a merged page
-// count as links from one page, so that more pages may be alike then.
+// Pages are alike if the same pages link to them and they have the same number of links. If jumps lead to all
+// pages alike, such pages have the same rank in every iteration, so one page stands for all of them. Links
+// from a merged page count as links from one page, so that more pages may be alike then.
 // Source: identical nodes, Garg & Kothapalli 2016 (STIC-D). The coarsest such groups are those of partition
 // refinement (Paige & Tarjan 1987); a few rounds find most of them.
 

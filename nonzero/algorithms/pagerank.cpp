@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include <nonzero/algorithms/fastest_peer_internal.hpp>
 #include <nonzero/algorithms/link_matrix_internal.hpp>
 #include <nonzero/algorithms/pagerank.hpp>
+#include <nonzero/algorithms/ready_matrix_internal.hpp>
 #include <nonzero/algorithms/steps_until_internal.hpp>
 #include <nonzero/core/values.hpp>
 
@@ -76,30 +76,19 @@ template <class V> std::vector<V> jumps_of(std::span<const double> weights, inde
   return out;
 }
 
-/// The matrix, and the plan that owns it.
-template <class V> using ready_links = std::shared_ptr<const prepared_matrix<V>>;
-
-template <class V>
-ready_links<V> prepare_by_plan(csr<V>&& links, const pagerank_options& options, plan_report& report) {
+/// By a plan, or by the fastest kernel of cuSPARSE.
+template <class V> ready_matrix<V> make_ready(csr<V>&& links, const pagerank_options& options) {
   plan_options planning = options.plan;
+  if (options.method == pagerank_method::cusparse) {
+    const auto on = planning.on ? planning.on : cpu_device();
+    if (on->kind() != device_kind::cuda)
+      throw unsupported("there is no cuSPARSE here: it needs the device cuda");
+    return prepare_fastest_peer(place_csr(links, on), planning.kernel);
+  }
   planning.expected_multiplies = expected_iterations(options);
   planning.are_steps = true;
   planning.may_reorder = false;  // a reordered plan makes a step in two passes
-  const auto made = std::make_shared<const plan<V>>(make_plan(std::move(links), planning));
-  report = made->report();
-  return {made, &made->prepared()};
-}
-
-/// By the fastest kernel of cuSPARSE.
-template <class V>
-ready_links<V> prepare_by_cusparse(csr_view<V> links, const plan_options& options, plan_report& report) {
-  const auto on = options.on ? options.on : cpu_device();
-  if (on->kind() != device_kind::cuda)
-    throw unsupported("there is no cuSPARSE here: it needs the device cuda");
-  named_product<V> fastest = prepare_fastest_peer(place_csr(links, on), options.kernel);
-  report.kernel = fastest.kernel;
-  report.kind = on->kind();
-  return std::move(fastest.prepared);
+  return ready_by_plan(make_plan(std::move(links), planning));
 }
 
 /// The ranks and all that steps need, on the device.
@@ -196,11 +185,10 @@ template <class V> pagerank_result<V> pagerank(csr_view<V> links, const pagerank
                          .is_renumbered = how.numbers != page_order::given,
                          .merged = links.rows - graph.to.rows,
                          .plan = {}};
-  const auto ready = options.method == pagerank_method::cusparse
-                         ? prepare_by_cusparse<V>(graph.to, options.plan, out.plan)
-                         : prepare_by_plan(std::move(graph.to), options, out.plan);
+  ready_matrix<V> ready = make_ready(std::move(graph.to), options);
+  out.plan = std::move(ready.report);
   if (links.rows == 0) return out;
-  rank_loop<V> loop(*ready, graph, options);
+  rank_loop<V> loop(*ready.prepared, graph, options);
   const steps_result ran = loop.run([&](std::int64_t number, std::span<const double> sums) {
     out.error = sums[0];
     if (options.progress) options.progress(number + 1, sums[0]);

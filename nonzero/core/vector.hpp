@@ -31,7 +31,7 @@ template <class T> class vector_view {
       vector_view(const vector_view<U>& other)  // NOLINT
       : vector_view(other.where(), other.data(), other.size()) {}
 
-  /// In the device's memory: the host may follow it only where the device is_host().
+  /// In the device's memory: the host may dereference it only if the device is_host().
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return size_ * sizeof(T); }
@@ -43,7 +43,7 @@ template <class T> class vector_view {
   std::size_t size_ = 0;
 };
 
-/// Numbers in a device's memory, owned. Moves; is copied only by copy_from and copy_to.
+/// Numbers in a device's memory, owned. Can be moved, not copied.
 template <class T> class vector {
   static_assert(std::is_trivially_copyable_v<T>);
 
@@ -69,7 +69,7 @@ template <class T> class vector {
     if (data_ != nullptr) on_->release(data_, bytes());
   }
 
-  /// In the device's memory: the host may follow it only where the device is_host().
+  /// In the device's memory: the host may dereference it only if the device is_host().
   T* data() { return data_; }
   const T* data() const { return data_; }
   std::size_t size() const { return size_; }

@@ -1,27 +1,24 @@
-#include <nonzero/core/errors.hpp>
-#include <nonzero/cpu/grid_steps.hpp>
+#include <nonzero/cpu/back_end_internal.hpp>
 #include <nonzero/cpu/kernels.hpp>
-#include <nonzero/cpu/vector_kernels.hpp>
-#include <nonzero/kernel/back_end.hpp>
+#include <nonzero/cpu/kernels_internal.hpp>
 
 namespace nz {
-namespace {
 
-template <class V> back_end_functions<V> functions_on_cpu() {
-  constexpr auto make_vectors = [](const std::shared_ptr<device>&, std::size_t size) {
-    return cpu_vector_kernels<V>(size);
+std::span<const kernel_row> cpu_kernels() {
+  static const kernel_row table[] = {
+#define NONZERO_CPU_KERNEL(name) cpu::name##_row(),
+#include <nonzero/cpu/kernels.def>
+#undef NONZERO_CPU_KERNEL
   };
-  return {.make_vector_kernels = make_vectors,
-          .make_blas = make_vectors,
-          .make_gradient_kernels = [](const std::shared_ptr<device>&,
-                                      std::size_t size) { return cpu_gradient_kernels<V>(size); },
-          .make_grid_steps = cpu_grid_steps<V>};
+  return table;
 }
 
-}  // namespace
-
 const back_end& cpu_back_end() {
-#define NONZERO_FUNCTIONS(V) functions_on_cpu<V>(),
+#define NONZERO_FUNCTIONS(V)                                                    \
+  back_end_functions<V>{.make_vector_kernels = cpu::make_vector_kernels<V>,     \
+                        .make_blas = cpu::make_vector_kernels<V>,               \
+                        .make_gradient_kernels = cpu::make_gradient_kernels<V>, \
+                        .make_grid_steps = cpu::make_grid_steps<V>},
   static const back_end only{.kind = device_kind::cpu,
                              .kernels = cpu_kernels,
                              .device_count = [] { return 1; },

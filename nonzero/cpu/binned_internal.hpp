@@ -1,6 +1,8 @@
 #pragma once
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <algorithm>
+
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/formats/binned.hpp>
 
 namespace nz::cpu {
@@ -13,17 +15,12 @@ inline std::vector<index> long_rows_of(const chunking& cut) {
   return out;
 }
 
-/// Segments of `from`, changed to point into the rows that are stored apart.
+/// Segments of `from`, moved to the rows that are stored apart.
 template <class A> chunking with_segments_apart(chunking cut, const binned<A>& a, csr_view<A> from) {
-  auto segment = cut.segments.begin();
-  for (std::size_t i = 0; i < a.long_row.size(); ++i) {
-    const offset before = a.long_rows.row_begin[i] - from.row_begin[a.long_row[i]];
-    for (; segment != cut.segments.end() && segment->row == a.long_row[i]; ++segment) {
-      segment->begin += before;
-      segment->end += before;
-    }
-  }
-  return cut;
+  return with_segments_moved(std::move(cut), [&](index row) {
+    const auto at = std::lower_bound(a.long_row.begin(), a.long_row.end(), row) - a.long_row.begin();
+    return a.long_rows.row_begin[at] - from.row_begin[row];
+  });
 }
 
 }  // namespace nz::cpu

@@ -3,7 +3,7 @@
 // block have many entries in common. Bad: short rows and very many columns: each bin reads all of x. Traffic:
 // 12 bytes per entry in double, and x once for each bin, from the last-level cache if it fits. Source: column
 // blocks as in Nishtala, Vuduc, Demmel, Yelick, "When cache blocking of sparse matrix vector multiply works
-// and why" (2007); here with entries dealt so that additions do not wait.
+// and why" (2007); here with entries interleaved so that additions do not wait.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -12,9 +12,9 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/binned_internal.hpp>
+#include <nonzero/cpu/chunk_ranges_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/row_functions_internal.hpp>
-#include <nonzero/cpu/share.hpp>
 
 #ifndef NONZERO_CPU_BINNED_ONE_PASS  // this file is included by itself, once for each target
 #  define NONZERO_CPU_BINNED_ONE_PASS
@@ -75,10 +75,7 @@ void add_scaled(const std::uint16_t* col, const std::uint16_t* row, S val, offse
       col, row, [val](offset) { return static_cast<V>(val); }, entries, x, sums, ahead);
 }
 
-#define NONZERO_ADD(A, V) \
-  compiled_functions<one_pass_functions<A, V>>::add(HWY_TARGET, {add_products, add_scaled})&&
-[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
-#undef NONZERO_ADD
+NONZERO_ADD_FUNCTIONS(one_pass_functions, add_products, add_scaled);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -90,20 +87,20 @@ namespace {
 
 constexpr index most_bin_rows = binned<double>::most_bin_rows;  // their sums fit into L2
 constexpr offset bin_cost = 16 * most_bin_rows;                 // entries and twice the rows of a bin
-constexpr chunk_size part_of_bin{.most_rows = most_bin_rows / 8, .cost = bin_cost / 16, .row_cost = 2};
+constexpr chunk_size small_chunk{.most_rows = most_bin_rows / 8, .cost = bin_cost / 16, .row_cost = 2};
 constexpr index least_block_cols = 8192;  // their x fits into L1
 constexpr double blocks_per_entry = 2.5;  // at most so many blocks for each entry of a row
 constexpr double few_blocks = 4;          // always accepted
 
-/// Bins of neighbouring rows, as many as fit. Long rows are chunks of their own.
+/// Joins small chunks of rows to bins, as many as fit. Long rows are chunks of their own.
 chunking split_rows(std::span<const offset> row_begin) {
-  chunking parts = cut_into_chunks(row_begin, part_of_bin);
+  chunking small = cut_into_chunks(row_begin, small_chunk);
   chunking out;
-  out.segments = std::move(parts.segments);
-  for (index c = 0; c < parts.chunks(); ++c) {
-    const index end = parts.first_row[c + 1], bins = out.chunks();
-    const offset cost = parts.cost_before[c + 1];
-    const bool is_long = cost == parts.cost_before[c], follows_long = bins == 0 || out.is_long_row(bins - 1);
+  out.segments = std::move(small.segments);
+  for (index c = 0; c < small.chunks(); ++c) {
+    const index end = small.first_row[c + 1], bins = out.chunks();
+    const offset cost = small.cost_before[c + 1];
+    const bool is_long = cost == small.cost_before[c], follows_long = bins == 0 || out.is_long_row(bins - 1);
     if (!is_long && !follows_long && end - out.first_row[bins - 1] <= most_bin_rows &&
         cost - out.cost_before[bins - 1] <= bin_cost) {
       out.first_row.back() = end;
@@ -190,8 +187,7 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
   }
 
   V find_segment_sum(const chunking::segment& segment, const V* x) const override {
-    return long_rows_.find_sum(a_.long_rows.col.data() + segment.begin,
-                               a_.long_rows.val.data() + segment.begin, segment.end - segment.begin, x);
+    return long_rows_.sum(a_.long_rows, segment, x);
   }
 
   one_pass_functions<A, V> full_;

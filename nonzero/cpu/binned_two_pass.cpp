@@ -13,9 +13,9 @@
 #include <hwy/highway.h>
 
 #include <nonzero/cpu/binned_internal.hpp>
+#include <nonzero/cpu/chunk_ranges_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/row_functions_internal.hpp>
-#include <nonzero/cpu/share.hpp>
 
 #ifndef NONZERO_CPU_BINNED_TWO_PASS  // this file is included by itself, once for each target
 #  define NONZERO_CPU_BINNED_TWO_PASS
@@ -69,10 +69,7 @@ void add(const std::uint16_t* HWY_RESTRICT row, const V* HWY_RESTRICT product, o
   for (; k < entries; ++k) sums[row[k]] += product[k];
 }
 
-#define NONZERO_ADD(A, V) \
-  compiled_functions<binned_functions<A, V>>::add(HWY_TARGET, {multiply, scale, add})&&
-[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
-#undef NONZERO_ADD
+NONZERO_ADD_FUNCTIONS(binned_functions, multiply, scale, add);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -160,11 +157,9 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   }
 
   step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const override {
-    array<step_sums> parts(static_cast<std::size_t>(a_.bins()));
-    run_bins(x, [&](index bin, index first, std::span<V> sums) { parts[bin] = epilogue(first, sums); });
-    step_sums total;
-    for (const step_sums& part : parts) total += part;
-    return total;
+    array<step_sums> of_bins(static_cast<std::size_t>(a_.bins()));
+    run_bins(x, [&](index bin, index first, std::span<V> sums) { of_bins[bin] = epilogue(first, sums); });
+    return add_up(of_bins);
   }
 
   /// for_bin(bin, first row, sums) in parallel.
@@ -173,9 +168,9 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
                                static_cast <offset>(cut_.segments.size()) * segment_length >= \
                            least_parallel_cost)
     {
-      const share segments = equal_range(static_cast<offset>(cut_.segments.size()));
+      const chunk_range segments = equal_range(static_cast<offset>(cut_.segments.size()));
       for (offset p = segments.begin; p < segments.end; ++p)
-        segment_sums_[p] = find_segment_sum(cut_.segments[p], x);
+        segment_sums_[p] = long_rows_.sum(a_.long_rows, cut_.segments[p], x);
       for (index panel = 0; panel < a_.panels(); ++panel) {
         multiply_panel(panel, x);
 #  pragma omp barrier
@@ -185,17 +180,12 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     }
   }
 
-  V find_segment_sum(const chunking::segment& segment, const V* x) const {
-    return long_rows_.find_sum(a_.long_rows.col.data() + segment.begin,
-                               a_.long_rows.val.data() + segment.begin, segment.end - segment.begin, x);
-  }
-
   /// This thread's products.
   void multiply_panel(index panel, const V* x) const {
     const offset first = offset{a_.panel_bin[panel]} * a_.blocks(),
                  bins = a_.panel_bin[panel + 1] - a_.panel_bin[panel];
     const offset count = bins * a_.blocks();
-    const share mine =
+    const chunk_range mine =
         equal_cost_range({a_.segment_begin.data() + first, static_cast<std::size_t>(count) + 1});
     for (offset s = mine.begin; s < mine.end; ++s) {
       const offset from = a_.segment_begin[first + s], entries = a_.segment_begin[first + s + 1] - from;
@@ -217,7 +207,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   /// This thread's bins.
   template <class ForBin> void add_panel(index panel, ForBin& for_bin) const {
     const index first = a_.panel_bin[panel], last = a_.panel_bin[panel + 1];
-    const share mine =
+    const chunk_range mine =
         equal_cost_range({cut_.cost_before.data() + first, static_cast<std::size_t>(last - first) + 1});
     for (index bin = first + static_cast<index>(mine.begin); bin < first + mine.end; ++bin) {
       alignas(64) V sums[most_bin_rows];

@@ -14,9 +14,9 @@
 #  include <arm_neon.h>
 #endif
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunk_ranges_internal.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
-#include <nonzero/cpu/share.hpp>
 #include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/bsr.hpp>
 
@@ -40,12 +40,12 @@ namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
 /// The compiler's vectors instead of Highway's: there can be arrays of them for every target. A column of a
-/// block takes `parts` of them; the last may have lanes past the column's end, whose sums are not used.
+/// block takes `count` of them; the last may have lanes past the column's end, whose sums are not used.
 template <int Size, class A, class V> struct column_vectors {
   static constexpr int most_lanes = register_bytes / int{sizeof(V)};
   static constexpr int fitting = Size <= 2 ? 2 : Size <= 4 ? 4 : 8;
   static constexpr int lanes = fitting < most_lanes ? fitting : most_lanes;
-  static constexpr int parts = (Size + lanes - 1) / lanes;
+  static constexpr int count = (Size + lanes - 1) / lanes;
   using vec [[gnu::vector_size(lanes * sizeof(V))]] = V;
   using loaded [[gnu::vector_size(lanes * sizeof(A))]] = A;
 
@@ -59,8 +59,7 @@ template <int Size, class A, class V> struct column_vectors {
     }
 #endif
     loaded column;
-    __builtin_memcpy(&column, values,
-                     sizeof(column));  // blocks are not aligned
+    __builtin_memcpy(&column, values, sizeof(column));  // blocks are not aligned
     acc += __builtin_convertvector(column, vec) * x;
   }
 };
@@ -70,11 +69,11 @@ void find_block_sums_of(const offset* begin, const index* col, const A* val, off
                         const V* x, V* sums) {
   using vectors = column_vectors<Size, A, V>;
   using vec = typename vectors::vec;
-  constexpr int lanes = vectors::lanes, parts = vectors::parts;
+  constexpr int lanes = vectors::lanes, count = vectors::count;
   // As many columns have their own sums as fit into registers.
-  constexpr int columns = Size * parts <= 8 ? Size : 8 / parts;
+  constexpr int columns = Size * count <= 8 ? Size : 8 / count;
   // Nothing may be read past the last block.
-  const offset end_of_vectors = parts * lanes == Size ? blocks : blocks - 1;
+  const offset end_of_vectors = count * lanes == Size ? blocks : blocks - 1;
   offset k = begin[0];
   for (index i = 0; i < block_rows; ++i, sums += Size) {
     vec acc[8] = {};
@@ -83,11 +82,11 @@ void find_block_sums_of(const offset* begin, const index* col, const A* val, off
       const A* block = val + k * (Size * Size);
       const V* block_x = x + offset{col[k]} * Size;
       for (int c = 0; c < Size; ++c)
-        for (int p = 0; p < parts; ++p)
-          vectors::add(acc[c % columns * parts + p], block + c * Size + p * lanes, block_x[c]);
+        for (int p = 0; p < count; ++p)
+          vectors::add(acc[c % columns * count + p], block + c * Size + p * lanes, block_x[c]);
     }
     for (int c = 1; c < columns; ++c)
-      for (int p = 0; p < parts; ++p) acc[p] += acc[c * parts + p];
+      for (int p = 0; p < count; ++p) acc[p] += acc[c * count + p];
     for (int r = 0; r < Size; ++r) sums[r] = acc[r / lanes][r % lanes];
     for (; k < end; ++k)
       for (int c = 0; c < Size; ++c)
@@ -99,20 +98,8 @@ void find_block_sums_of(const offset* begin, const index* col, const A* val, off
 template <class A, class V>
 void find_block_sums(index block_size, const offset* begin, const index* col, const A* val, offset blocks,
                      index block_rows, const V* x, V* sums) {
-  switch (block_size) {
-    case 2:
-      return find_block_sums_of<2>(begin, col, val, blocks, block_rows, x, sums);
-    case 3:
-      return find_block_sums_of<3>(begin, col, val, blocks, block_rows, x, sums);
-    case 4:
-      return find_block_sums_of<4>(begin, col, val, blocks, block_rows, x, sums);
-    case 5:
-      return find_block_sums_of<5>(begin, col, val, blocks, block_rows, x, sums);
-    case 6:
-      return find_block_sums_of<6>(begin, col, val, blocks, block_rows, x, sums);
-    default:
-      return find_block_sums_of<8>(begin, col, val, blocks, block_rows, x, sums);
-  }
+  with_constant<2, 3, 4, 5, 6, 8>(
+      block_size, [&](auto size) { find_block_sums_of<size>(begin, col, val, blocks, block_rows, x, sums); });
 }
 
 template <class A, class V> V find_sum(const index* col, const A* val, offset entries, const V* x) {
@@ -124,10 +111,7 @@ template <class A, class V> V find_sum(const index* col, const A* val, offset en
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-#define NONZERO_ADD(A, V) \
-  compiled_functions<bsr_functions<A, V>>::add(HWY_TARGET, {find_block_sums, find_sum})&&
-[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
-#undef NONZERO_ADD
+NONZERO_ADD_FUNCTIONS(bsr_functions, find_block_sums, find_sum);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -176,7 +160,7 @@ template <class A, class V> class bsr_rows final : public chunked_matrix<V> {
 void run_as_multiplied(const chunking& cut, index block_size, index block_rows, const auto& body) {
 #  pragma omp parallel
   {
-    const share mine = equal_cost_range(cut.cost_before);
+    const chunk_range mine = equal_cost_range(cut.cost_before);
     const auto block_row = [&](offset chunk) {
       return chunk == cut.chunks() ? block_rows : cut.first_row[chunk] / block_size;
     };
@@ -187,11 +171,8 @@ void run_as_multiplied(const chunking& cut, index block_size, index block_rows, 
 template <class A, class V>
 std::unique_ptr<prepared_matrix<V>> place(bsr<A> a, chunking cut, std::span<const offset> row_begin,
                                           const prepare_options& options) {
-  for (chunking::segment& segment : cut.segments) {
-    const offset before = row_begin[segment.row] - a.rest.row_begin[segment.row];  // entries in blocks
-    segment.begin -= before;
-    segment.end -= before;
-  }
+  cut =
+      with_segments_moved(std::move(cut), [&](index row) { return a.rest.row_begin[row] - row_begin[row]; });
   return std::make_unique<bsr_rows<A, V>>(std::move(a), std::move(cut), options.simd);
 }
 

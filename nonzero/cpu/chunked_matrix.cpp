@@ -1,8 +1,17 @@
 #include <algorithm>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/share.hpp>
-#include <nonzero/cpu/vector_kernels_internal.hpp>
+#include <nonzero/cpu/back_end_internal.hpp>
+#include <nonzero/cpu/chunk_ranges_internal.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
+#include <nonzero/cpu/kernels.hpp>
+
+namespace nz {
+
+bool is_for_one_thread(index rows, offset entries) {
+  return entries + cpu::chunk_size{}.row_cost * rows < cpu::least_parallel_cost;
+}
+
+}  // namespace nz
 
 namespace nz::cpu {
 namespace {
@@ -61,20 +70,12 @@ chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& si
   return out;
 }
 
-chunking with_segments_in_rows(chunking cut, std::span<const offset> row_begin) {
-  for (chunking::segment& segment : cut.segments) {
-    segment.begin -= row_begin[segment.row];
-    segment.end -= row_begin[segment.row];
-  }
-  return cut;
-}
-
 template <class V>
 chunked_matrix<V>::chunked_matrix(index rows, index cols, chunking cut)
     : prepared_matrix<V>(rows, cols, cpu_device()),
       cut_(std::move(cut)),
       segment_sums_(cut_.segments.size()),
-      parts_(static_cast<std::size_t>(cut_.chunks())) {
+      step_sums_(static_cast<std::size_t>(cut_.chunks())) {
   for (index c = 0; c < cut_.chunks() && large_sums_.empty(); ++c)
     if (cut_.first_row[c + 1] - cut_.first_row[c] > most_chunk_rows)
       large_sums_.resize(static_cast<std::size_t>(rows));
@@ -85,16 +86,24 @@ template <class V> index chunked_matrix<V>::chunk_of(index row) const {
                             cut_.first_row.begin() - 1);
 }
 
-/// for_chunk(chunk, first row, rows) in parallel, after the segments of all long rows.
+/// then(chunk, first row, its sums) in parallel, while the sums are in L1. They are in y, unless it is null.
+/// The segments of all long rows come first.
 template <class V>
-template <class ForChunk>
-void chunked_matrix<V>::run_chunks(const V* x, ForChunk for_chunk) const {
+template <class Then>
+void chunked_matrix<V>::run_chunks(const V* x, V* y, Then then) const {
   const auto segments = static_cast<offset>(cut_.segments.size());
-  const auto find_segments = [&](const share& of) {
+  const auto find_segments = [&](const chunk_range& of) {
     for (offset p = of.begin; p < of.end; ++p) segment_sums_[p] = find_segment_sum(cut_.segments[p], x);
   };
   const auto run = [&](index chunk) {
-    for_chunk(chunk, cut_.first_row[chunk], cut_.first_row[chunk + 1] - cut_.first_row[chunk]);
+    const index first = cut_.first_row[chunk], rows = cut_.first_row[chunk + 1] - first;
+    alignas(64) V few[most_chunk_rows];
+    V* const sums = y != nullptr ? y + first : large_sums_.empty() ? few : large_sums_.data() + first;
+    if (cut_.is_long_row(chunk))
+      sums[0] = sum_of_segments<V>(cut_, segment_sums_, first);
+    else
+      find_sums(chunk, x, sums);
+    then(chunk, first, std::span(sums, static_cast<std::size_t>(rows)));
   };
   if (cut_.cost_before.back() + segments * segment_length < least_parallel_cost) {
     find_segments({0, segments});
@@ -111,25 +120,10 @@ void chunked_matrix<V>::run_chunks(const V* x, ForChunk for_chunk) const {
 #pragma omp for schedule(dynamic)
       for (index chunk = 0; chunk < cut_.chunks(); ++chunk) run(chunk);
     } else {
-      const share mine = equal_cost_range(cut_.cost_before);
+      const chunk_range mine = equal_cost_range(cut_.cost_before);
       for (auto chunk = static_cast<index>(mine.begin); chunk < mine.end; ++chunk) run(chunk);
     }
   }
-}
-
-/// for_sums(chunk, first row, sums) likewise.
-template <class V>
-template <class ForSums>
-void chunked_matrix<V>::run_sums(const V* x, ForSums for_sums) const {
-  run_chunks(x, [&](index chunk, index first, index rows) {
-    alignas(64) V few[most_chunk_rows];
-    V* const sums = large_sums_.empty() ? few : large_sums_.data() + first;
-    if (cut_.is_long_row(chunk))
-      sums[0] = sum_of_segments<V>(cut_, segment_sums_, first);
-    else
-      find_sums(chunk, x, sums);
-    for_sums(chunk, first, std::span(sums, static_cast<std::size_t>(rows)));
-  });
 }
 
 template <class V> V sum_of_segments(const chunking& cut, std::span<const V> segment_sums, index row) {
@@ -141,35 +135,19 @@ template <class V> V sum_of_segments(const chunking& cut, std::span<const V> seg
   return sum;
 }
 
-/// A x into y; then(chunk, first row, rows) while the chunk is in L1.
-template <class V> template <class Then> void chunked_matrix<V>::run_into(const V* x, V* y, Then then) const {
-  run_chunks(x, [&](index chunk, index first, index rows) {
-    if (cut_.is_long_row(chunk))
-      y[first] = sum_of_segments<V>(cut_, segment_sums_, first);
-    else
-      find_sums(chunk, x, y + first);
-    then(chunk, first, rows);
-  });
-}
-
-template <class V> step_sums chunked_matrix<V>::sum_of_chunks() const {
-  step_sums total;
-  for (const step_sums& part : parts_) total += part;
-  return total;
-}
-
 template <class V> void chunked_matrix<V>::run(V alpha, const V* x, V beta, V* y, stream) const {
-  if (alpha == V{1} && beta == V{0}) return run_into(x, y, [](index, index, index) {});
+  if (alpha == V{1} && beta == V{0}) return run_chunks(x, y, [](index, index, std::span<V>) {});
   const scale_and_add<V> epilogue{alpha, beta};
-  run_sums(x, [&](index, index first, std::span<const V> sums) {
+  run_chunks(x, nullptr, [&](index, index first, std::span<V> sums) {
     for (const V sum : sums) epilogue(sum, y[first++]);
   });
 }
 
 template <class V>
 step_sums chunked_matrix<V>::run_fused(const V* x, const chunk_epilogue<V>& epilogue) const {
-  run_sums(x, [&](index chunk, index first, std::span<V> sums) { parts_[chunk] = epilogue(first, sums); });
-  return sum_of_chunks();
+  run_chunks(x, nullptr,
+             [&](index chunk, index first, std::span<V> sums) { step_sums_[chunk] = epilogue(first, sums); });
+  return add_up(step_sums_);
 }
 
 /// The step of conjugate gradients needs A x itself: it is computed in place, without a copy.
@@ -178,10 +156,10 @@ void chunked_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, do
   if (!is_product_alone(step)) return prepared_matrix<V>::run_step(x, step, y, sums, in);
   const V* const with = step.measure[0].with;
   const auto dot = find_vector_functions<V>().dot;
-  run_into(x, y, [&](index chunk, index first, index rows) {
-    parts_[chunk] = {dot(static_cast<std::size_t>(rows), y + first, with + first), 0.0};
+  run_chunks(x, y, [&](index chunk, index first, std::span<V> products) {
+    step_sums_[chunk] = {dot(products.size(), products.data(), with + first), 0.0};
   });
-  sums[0] = sum_of_chunks().first;
+  sums[0] = add_up(step_sums_).first;
 }
 
 template <class V>

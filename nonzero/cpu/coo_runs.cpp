@@ -10,7 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/formats/coo.hpp>
@@ -30,9 +30,7 @@ void add_sums(const index* row, const index* col, const A* val, offset entries, 
   }
 }
 
-#define NONZERO_ADD(A, V) compiled_functions<coo_functions<A, V>>::add(HWY_TARGET, {add_sums})&&
-[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
-#undef NONZERO_ADD
+NONZERO_ADD_FUNCTIONS(coo_functions, add_sums);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -61,8 +59,7 @@ template <class A, class V> class coo_runs final : public chunked_matrix<V> {
                    chunk_begin_[chunk + 1] - begin, first, x, sums);
   }
   V find_segment_sum(const chunking::segment& segment, const V* x) const override {
-    return rows_.find_sum(a_.col.data() + segment.begin, a_.val.data() + segment.begin,
-                          segment.end - segment.begin, x);
+    return rows_.sum(a_, segment, x);
   }
 
   coo_functions<A, V> runs_;

@@ -1,7 +1,9 @@
-// Each thread has about the same number of entries. Rows of up to 16 entries are summed by an unrolled loop
-// for their length, as long as rows of that length follow each other; longer rows by eight partial sums.
+// Each thread has chunks of about the same cost: entries, plus four for each row. Rows of up to 16 entries
+// are summed by an unrolled loop for their length, as long as rows of that length follow each other; longer
+// rows by eight partial sums; rows of more than 8,192 entries in segments, by several threads.
 // Good: any matrix; needs no conversion.  Bad: short rows of changing length (mispredicted branches).
-// Traffic: 12 bytes per entry and 8 per row in double, plus the gather of x.
+// Traffic: 12 bytes per entry and 8 per row in double, plus the gather of x. Source: Nickolls et al.
+// 2008, the serial loop; the chunks are ours.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -9,7 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/formats/csr.hpp>
@@ -80,9 +82,7 @@ void find_sums(const offset* row_begin, const index* col, const A* val, index ro
   }
 }
 
-#define NONZERO_ADD(A, V) compiled_functions<csr_functions<A, V>>::add(HWY_TARGET, {find_sums, find_sum})&&
-[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
-#undef NONZERO_ADD
+NONZERO_ADD_FUNCTIONS(csr_functions, find_sums, find_sum);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -107,8 +107,7 @@ template <class A, class V> class csr_balanced final : public chunked_matrix<V> 
     functions_.find_sums(a_.row_begin.data() + first, a_.col.data(), a_.val.data(), last - first, x, sums);
   }
   V find_segment_sum(const chunking::segment& segment, const V* x) const override {
-    return functions_.find_sum(a_.col.data() + segment.begin, a_.val.data() + segment.begin,
-                               segment.end - segment.begin, x);
+    return functions_.sum(a_, segment, x);
   }
 
   csr_functions<A, V> functions_;

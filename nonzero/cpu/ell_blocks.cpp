@@ -8,7 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/simd_internal.hpp>
@@ -57,9 +57,7 @@ void find_sums(const index* col, const A* val, offset stride, offset width, inde
               strided_places{k * stride + first, stride}, col, val, rows, x, sums);
 }
 
-#define NONZERO_ADD(A, V) compiled_functions<ell_functions<A, V>>::add(HWY_TARGET, {find_sums})&&
-[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
-#undef NONZERO_ADD
+NONZERO_ADD_FUNCTIONS(ell_functions, find_sums);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE

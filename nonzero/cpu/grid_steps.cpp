@@ -15,8 +15,8 @@
 #include <omp.h>
 
 #include <nonzero/core/array.hpp>
-#include <nonzero/cpu/grid_steps.hpp>
-#include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/back_end_internal.hpp>
+#include <nonzero/cpu/chunk_ranges_internal.hpp>
 
 #ifndef NONZERO_CPU_GRID_STEPS  // this file is included by itself, once for each target
 #  define NONZERO_CPU_GRID_STEPS
@@ -93,7 +93,7 @@ template <class V> double sum_squares(const V* values, index count) {
   for (int s = 0; i < count; ++i, ++s)
     sum[s] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
   double total = 0;
-  for (const double part : sum) total += part;
+  for (const double lane_sum : sum) total += lane_sum;
   return total;
 }
 
@@ -108,8 +108,7 @@ constexpr grid_functions<V> functions{{step_row<1, V>, step_row<2, V>, step_row<
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nz {
-namespace cpu {
+namespace nz::cpu {
 namespace {
 
 /// How a grid is divided into tiles, so that two copies of a tile and its rim fit into a core's cache.
@@ -185,7 +184,7 @@ template <class V> class tiled_steps final : public grid_steps<V> {
                 [&](offset tile) { norms_[tile] = run_tile(tile, steps, from, to, norm != nullptr); });
     if (norm == nullptr) return;
     *norm = 0;
-    for (const double part : norms_) *norm += part;
+    for (const double of_tile : norms_) *norm += of_tile;
   }
 
   /// The sum of the squares of (A q) in the last step, if needed.
@@ -265,20 +264,19 @@ template <class V> class tiled_steps final : public grid_steps<V> {
 };
 
 }  // namespace
-}  // namespace cpu
 
 template <class V>
-std::unique_ptr<grid_steps<V>> cpu_grid_steps(const cell_grid& grid, V factor,
-                                              const std::shared_ptr<device>& on) {
+std::unique_ptr<grid_steps<V>> make_grid_steps(const cell_grid& grid, V factor,
+                                               const std::shared_ptr<device>& on) {
   require_grid(grid);
-  return std::make_unique<cpu::tiled_steps<V>>(grid, factor, on);
+  return std::make_unique<tiled_steps<V>>(grid, factor, on);
 }
 
-#  define NONZERO_INSTANTIATE(V)                                                \
-    template std::unique_ptr<grid_steps<V>> cpu_grid_steps(const cell_grid&, V, \
-                                                           const std::shared_ptr<device>&);
+#  define NONZERO_INSTANTIATE(V)                                                 \
+    template std::unique_ptr<grid_steps<V>> make_grid_steps(const cell_grid&, V, \
+                                                            const std::shared_ptr<device>&);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #  undef NONZERO_INSTANTIATE
 
-}  // namespace nz
+}  // namespace nz::cpu
 #endif

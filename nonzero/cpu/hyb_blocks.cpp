@@ -4,7 +4,7 @@
 // rest.
 #include <algorithm>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/row_functions_internal.hpp>
 #include <nonzero/cpu/targets_internal.hpp>
@@ -41,9 +41,8 @@ template <class A, class V> class hyb_blocks final : public chunked_matrix<V> {
     if (segment.end > width) {
       const auto& rows = a_.rest.row;
       const offset rest = std::lower_bound(rows.begin(), rows.end(), segment.row) - rows.begin();
-      const offset begin = std::max(segment.begin, width);
-      sum += rows_.find_sum(a_.rest.col.data() + rest + begin - width,
-                            a_.rest.val.data() + rest + begin - width, segment.end - begin, x);
+      const offset begin = rest + std::max(segment.begin, width) - width, end = rest + segment.end - width;
+      sum += rows_.sum(a_.rest, {segment.row, begin, end}, x);
     }
     return sum;
   }

@@ -2,7 +2,7 @@
 // Good: many short rows of a few lengths in any order.  Bad: rows that read the same x are no longer
 // neighbours, and y is written out of order. Traffic: that of csr_balanced, plus 4 bytes per row for the
 // permutation.
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/formats/jds.hpp>
 

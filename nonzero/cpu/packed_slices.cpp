@@ -14,35 +14,21 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunk_ranges_internal.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
-#include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/packed.hpp>
 
 #ifndef NONZERO_CPU_PACKED_SLICES  // this file is included by itself, once for each target
 #  define NONZERO_CPU_PACKED_SLICES
 namespace nz::cpu {
 
-/// The arrays of packed<A>, as pointers: code for one instruction set must not instantiate templates that
-/// others share.
-template <class A> struct packed_arrays {
-  const packed_slice* slices;
-  const packed_run* runs;
-  const std::uint16_t* rest_row;
-  const index* rest_length;
-  const index* diagonal;
-  const A* constant;
-  const std::uint16_t* near_column;
-  const index* far_column;
-  const float* single_value;
-  const A* full_value;
-};
-
 /// A: the type of full values, V: of x and the sums.
 template <class A, class V> struct packed_functions {
-  void (*find_sums)(const packed_arrays<A>& a, index slice, const V* x, V* sums);
+  void (*find_sums)(const packed_view<A>& a, index slice, const V* x, V* sums);
   /// Over the entries [begin, end) of a slice of one row.
-  V (*find_sum)(const packed_arrays<A>& a, index slice, offset begin, offset end, const V* x);
+  V (*find_sum)(const packed_view<A>& a, index slice, offset begin, offset end, const V* x);
 };
 
 }  // namespace nz::cpu
@@ -52,8 +38,6 @@ HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 /// One value, read as an array.
 template <class A> struct constant_values {
   A value;
@@ -61,13 +45,8 @@ template <class A> struct constant_values {
   HWY_INLINE constant_values operator+(offset) const { return *this; }
 };
 
-/// The next vector of values, as V.
-template <class D, class V = hn::TFromD<D>> HWY_INLINE hn::VFromD<D> load(D d, const V* from) {
-  return hn::LoadU(d, from);
-}
-template <class D, hwy::EnableIf<sizeof(hn::TFromD<D>) == 8>* = nullptr>
-HWY_INLINE hn::VFromD<D> load(D d, const float* from) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
+template <class D, class A> HWY_INLINE hn::VFromD<D> load_as(D d, constant_values<A> values) {
+  return hn::Set(d, static_cast<hn::TFromD<D>>(values.value));
 }
 
 /// Sums of packed_run::block_rows rows whose columns are row + diagonal[k]; x points to that of the first
@@ -100,7 +79,7 @@ void sum_run_of_values(const index* diagonal, index width, index rows, const S* 
   index i = 0;
   for (; i + block <= rows; i += block, val += offset{block} * width)
     sum_block(diagonal, width, x + i, sums + i,
-              [&](auto d, index k, index j) HWY_ATTR { return load(d, val + offset{k} * block + j); });
+              [&](auto d, index k, index j) HWY_ATTR { return load_as(d, val + offset{k} * block + j); });
   for (index j = i; j < rows; ++j) {
     V sum = 0;
     for (index k = 0; k < width; ++k)
@@ -159,23 +138,14 @@ template <> struct group_columns<std::uint16_t> {
 };
 static_assert(std::endian::native == std::endian::little);
 
-/// Columns from `from` on as the lanes of integers that a gather takes.
-template <class D> HWY_INLINE hn::VFromD<D> load_columns(D to, const index* from) {
-  if constexpr (sizeof(hn::TFromD<D>) == sizeof(index))
-    return hn::LoadU(to, from);
-  else
-    return hn::PromoteTo(to, hn::LoadU(hn::Rebind<index, D>(), from));
-}
-template <class D> HWY_INLINE hn::VFromD<D> load_columns(D to, const std::uint16_t* from) {
+/// Near columns as the lanes of integers that a gather takes.
+template <class D> HWY_INLINE hn::VFromD<D> load_as(D to, const std::uint16_t* from) {
   const hn::Rebind<index, D> wide;
   const auto columns = hn::PromoteTo(wide, hn::LoadU(hn::Rebind<std::uint16_t, D>(), from));
   if constexpr (sizeof(hn::TFromD<D>) == sizeof(index))
     return columns;
   else
     return hn::PromoteTo(to, columns);
-}
-template <class D, class A> HWY_INLINE hn::VFromD<D> load(D d, constant_values<A> values) {
-  return hn::Set(d, static_cast<hn::TFromD<D>>(values.value));
 }
 
 /// The sums of a group's rows over their first `columns` entries; no row is shorter.
@@ -187,7 +157,7 @@ HWY_INLINE void sum_group(index columns, const Column* col, Values val, const V*
     for (index r = 0; r < group; r += static_cast<index>(hn::Lanes(d))) {
       auto sum = hn::Zero(d);
       for (index k = r; k < columns * group; k += group)
-        sum = hn::MulAdd(load(d, val + k), hn::GatherIndex(d, x, load_columns(integers, col + k)), sum);
+        sum = hn::MulAdd(load_as(d, val + k), hn::GatherIndex(d, x, load_as(integers, col + k)), sum);
       hn::StoreU(sum, d, sums + r);
     }
   } else {
@@ -234,7 +204,7 @@ void sum_rest(const std::uint16_t* row, const index* length, offset rows, const 
 
 /// Calls body(columns, values) with the arrays of a slice's rest.
 template <class A, class Body>
-HWY_INLINE auto with_rest(const packed_arrays<A>& a, const packed_slice& s, Body body) {
+HWY_INLINE auto with_rest(const packed_view<A>& a, const packed_slice& s, Body body) {
   const auto with_values = [&](const auto* col) HWY_ATTR {
     switch (s.values) {
       case packed_values::one:
@@ -249,7 +219,7 @@ HWY_INLINE auto with_rest(const packed_arrays<A>& a, const packed_slice& s, Body
                                            : with_values(a.far_column + s.column);
 }
 
-template <class A, class V> void find_sums(const packed_arrays<A>& a, index slice, const V* x, V* sums) {
+template <class A, class V> void find_sums(const packed_view<A>& a, index slice, const V* x, V* sums) {
   const packed_slice &s = a.slices[slice], &next = a.slices[slice + 1];
   for (offset r = s.run; r < next.run; ++r) {
     const packed_run& run = a.runs[r];
@@ -270,16 +240,14 @@ template <class A, class V> void find_sums(const packed_arrays<A>& a, index slic
 }
 
 template <class A, class V>
-V find_sum(const packed_arrays<A>& a, index slice, offset begin, offset end, const V* x) {
+V find_sum(const packed_view<A>& a, index slice, offset begin, offset end, const V* x) {
   const packed_slice& s = a.slices[slice];
   return with_rest(a, s, [&](const auto* col, auto val) HWY_ATTR {
     return sum_of_row(col + begin, val + begin, end - begin, x + s.first_column);
   });
 }
 
-#define NONZERO_ADD(A, V) compiled_functions<packed_functions<A, V>>::add(HWY_TARGET, {find_sums, find_sum})&&
-[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
-#undef NONZERO_ADD
+NONZERO_ADD_FUNCTIONS(packed_functions, find_sums, find_sum);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -296,22 +264,20 @@ template <class A, class V> class packed_slices final : public chunked_matrix<V>
         functions_(compiled_functions<packed_functions<A, V>>::find(simd)),
         a_(to_packed(a, this->cut().first_row,
                      this->cut().cost_before.back() < least_parallel_cost ? run_in_order : run_in_team)),
-        arrays_{a_.slices.data(),       a_.runs.data(),      a_.rest_row.data(),    a_.rest_length.data(),
-                a_.diagonal.data(),     a_.constant.data(),  a_.near_column.data(), a_.far_column.data(),
-                a_.single_value.data(), a_.full_value.data()} {}
+        view_(a_) {}
   footprint storage() const override { return footprint_of(a_); }
 
  private:
   void find_sums(index chunk, const V* x, V* sums) const override {
-    functions_.find_sums(arrays_, chunk, x, sums);
+    functions_.find_sums(view_, chunk, x, sums);
   }
   V find_segment_sum(const chunking::segment& segment, const V* x) const override {
-    return functions_.find_sum(arrays_, this->chunk_of(segment.row), segment.begin, segment.end, x);
+    return functions_.find_sum(view_, this->chunk_of(segment.row), segment.begin, segment.end, x);
   }
 
   packed_functions<A, V> functions_;
   packed<A> a_;
-  packed_arrays<A> arrays_;
+  packed_view<A> view_;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/formats/ell.hpp>
 
 // Functions that are compiled for each instruction set and that several kernels use. Matrix values are held
@@ -14,6 +14,12 @@ namespace nz::cpu {
 template <class A, class V> struct csr_functions {
   void (*find_sums)(const offset* row_begin, const index* col, const A* val, index rows, const V* x, V* sums);
   V (*find_sum)(const index* col, const A* val, offset entries, const V* x);
+
+  /// Over a segment of a long row; `a` holds the arrays col and val.
+  V sum(const auto& a, const chunking::segment& segment, const V* x) const {
+    return find_sum(a.col.data() + segment.begin, a.val.data() + segment.begin, segment.end - segment.begin,
+                    x);
+  }
 };
 
 /// In ell_blocks.cpp, for ell and hyb.

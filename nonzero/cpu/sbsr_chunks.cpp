@@ -18,9 +18,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunk_ranges_internal.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
-#include <nonzero/cpu/share.hpp>
 #include <nonzero/cpu/symmetric_rows_internal.hpp>
 #include <nonzero/formats/sbsr.hpp>
 
@@ -28,20 +28,14 @@
 #  define NONZERO_CPU_SBSR_CHUNKS
 namespace nz::cpu {
 
-/// Block rows [first, last) of a matrix. A: the type of stored values, V: of x and the sums.
-template <class A, class V> struct sbsr_part {
-  const offset* block_begin;
-  const index* block_col;
-  const A* val;
-  index first, last, block_rows;  // block_rows: of the matrix
-};
-
+/// A: the type of stored values, V: the type of x and the sums.
 template <class A, class V> struct sbsr_functions {
   /// The order of a block's values, and the number of slots for the sums of a block row.
   index (*panel_cols)(index block_size);
   index (*slots)(index block_size);
-  /// Adds to the slots of other block rows and sets those of its own; `slots` is that of block row 0.
-  void (*multiply)(index block_size, const sbsr_part<A, V>& part, const V* x, V* slots);
+  /// Block rows [first, last): adds to the slots of other block rows and sets those of its own; `slots` is
+  /// that of block row 0.
+  void (*multiply)(const sbsr_view<A>& a, index first, index last, const V* x, V* slots);
   /// The sums of some block rows, from their slots.
   void (*find_sums)(index block_size, const V* slots, index block_rows, V* sums);
 };
@@ -53,33 +47,22 @@ HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
-/// Calls body with the block size as a constant.
-template <class Body> HWY_INLINE auto with_size(index block_size, const Body& body) {
-  switch (block_size) {
-    case 2:
-      return body(std::integral_constant<int, 2>());
-    case 3:
-      return body(std::integral_constant<int, 3>());
-    default:
-      return body(std::integral_constant<int, 4>());
-  }
-}
-
 template <int Size, class A, class V>
-void multiply_part(const sbsr_part<A, V>& part, const V* HWY_RESTRICT x, V* HWY_RESTRICT slots) {
+void multiply_rows(const sbsr_view<A>& a, index first, index last, const V* HWY_RESTRICT x,
+                   V* HWY_RESTRICT slots) {
   using row = row_for<Size, A, V>;
-  offset k = part.block_begin[part.first];
-  for (index i = part.first; i < part.last; ++i) {
+  offset k = a.block_begin[first];
+  for (index i = first; i < last; ++i) {
     const V* own_x = x + offset{i} * Size;
     row sums(own_x);
-    const offset diagonal = part.block_begin[i + 1] - 1;
-    const A* block = part.val + k * (Size * Size);
+    const offset diagonal = a.block_begin[i + 1] - 1;
+    const A* block = a.val + k * (Size * Size);
     for (; k < diagonal; ++k, block += Size * Size) {
-      const offset j = part.block_col[k];
+      const offset j = a.block_col[k];
       sums.add_block(block, x + j * Size, slots + j * row::slots);
     }
     ++k;
-    if (row::past_end > 0 && i + 1 == part.block_rows) {
+    if (row::past_end > 0 && (i + 1) * Size == a.rows) {
       // Nothing may be read past the last block and the last x.
       A last_block[Size * Size + row::past_end] = {};
       V last_x[Size + row::past_end] = {};
@@ -94,13 +77,13 @@ void multiply_part(const sbsr_part<A, V>& part, const V* HWY_RESTRICT x, V* HWY_
 }
 
 template <class A, class V>
-void multiply(index block_size, const sbsr_part<A, V>& part, const V* x, V* slots) {
-  with_size(block_size, [&](auto size) { multiply_part<size>(part, x, slots); });
+void multiply(const sbsr_view<A>& a, index first, index last, const V* x, V* slots) {
+  with_constant<2, 3, 4>(a.block_size, [&](auto size) { multiply_rows<size>(a, first, last, x, slots); });
 }
 
 template <class A, class V>
 void find_sums(index block_size, const V* HWY_RESTRICT slots, index block_rows, V* HWY_RESTRICT sums) {
-  with_size(block_size, [&](auto size) {
+  with_constant<2, 3, 4>(block_size, [&](auto size) {
     using row = row_for<size, A, V>;
     for (index i = 0; i < block_rows; ++i)
       for (int r = 0; r < size; ++r) sums[offset{i} * size + r] = row::sum(slots + offset{i} * row::slots, r);
@@ -108,18 +91,13 @@ void find_sums(index block_size, const V* HWY_RESTRICT slots, index block_rows, 
 }
 
 template <class A, class V> index panel_cols(index block_size) {
-  return with_size(block_size, [](auto size) { return index{row_for<size, A, V>::panel_cols}; });
+  return with_constant<2, 3, 4>(block_size, [](auto size) { return index{row_for<size, A, V>::panel_cols}; });
 }
 template <class A, class V> index slots(index block_size) {
-  return with_size(block_size, [](auto size) { return index{row_for<size, A, V>::slots}; });
+  return with_constant<2, 3, 4>(block_size, [](auto size) { return index{row_for<size, A, V>::slots}; });
 }
 
-template <class A, class V> constexpr sbsr_functions<A, V> all() {
-  return {panel_cols<A, V>, slots<A, V>, multiply<A, V>, find_sums<A, V>};
-}
-#define NONZERO_ADD(A, V) compiled_functions<sbsr_functions<A, V>>::add(HWY_TARGET, all<A, V>())&&
-[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
-#undef NONZERO_ADD
+NONZERO_ADD_FUNCTIONS(sbsr_functions, panel_cols<A, V>, slots<A, V>, multiply<A, V>, find_sums<A, V>);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -209,17 +187,17 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
       : prepared_matrix<V>(a.rows, a.cols, cpu_device()),
         functions_(compiled_functions<sbsr_functions<A, V>>::find(simd)),
         per_row_(functions_.slots(a.block_size)),
-        chunk_block_rows_(most_chunk_rows / a.block_size),
+        batch_block_rows_(most_chunk_rows / a.block_size),
         a_(std::move(a)),
         cut_(std::move(cut)),
         slots_(static_cast<std::size_t>(cut_.slot_begin.back() * per_row_)) {
     for (index s = 0; s <= cut_.count(); ++s)
       cost_before_.push_back(a_.block_begin[cut_.first[s]] + offset{2} * cut_.first[s]);
-    chunk_before_.push_back(0);
+    batch_before_.push_back(0);
     for (index s = 0; s < cut_.count(); ++s)
-      chunk_before_.push_back(chunk_before_.back() +
-                              (cut_.first[s + 1] - cut_.first[s] + chunk_block_rows_ - 1) /
-                                  chunk_block_rows_);
+      batch_before_.push_back(batch_before_.back() +
+                              (cut_.first[s + 1] - cut_.first[s] + batch_block_rows_ - 1) /
+                                  batch_block_rows_);
   }
   footprint storage() const override {
     footprint out = footprint_of(a_);
@@ -234,39 +212,37 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
     const scale_and_add<V> epilogue{alpha, beta};
     const bool is_plain = alpha == V{1} && beta == V{0};
     run_chunks(x, [&](index, index first, index block_rows, const V* slots) {
-      V* chunk_y = y + offset{first} * a_.block_size;
-      if (is_plain) return functions_.find_sums(a_.block_size, slots, block_rows, chunk_y);
+      V* batch_y = y + offset{first} * a_.block_size;
+      if (is_plain) return functions_.find_sums(a_.block_size, slots, block_rows, batch_y);
       alignas(64) V sums[most_chunk_rows];
       functions_.find_sums(a_.block_size, slots, block_rows, sums);
-      for (index i = 0; i < block_rows * a_.block_size; ++i) epilogue(sums[i], chunk_y[i]);
+      for (index i = 0; i < block_rows * a_.block_size; ++i) epilogue(sums[i], batch_y[i]);
     });
   }
 
   step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const override {
-    array<step_sums> parts(static_cast<std::size_t>(chunk_before_.back()));
-    run_chunks(x, [&](index chunk, index first, index block_rows, const V* slots) {
+    array<step_sums> of_batches(static_cast<std::size_t>(batch_before_.back()));
+    run_chunks(x, [&](index batch, index first, index block_rows, const V* slots) {
       alignas(64) V sums[most_chunk_rows];
       functions_.find_sums(a_.block_size, slots, block_rows, sums);
-      parts[static_cast<std::size_t>(chunk)] =
+      of_batches[static_cast<std::size_t>(batch)] =
           epilogue(first * a_.block_size, {sums, static_cast<std::size_t>(block_rows * a_.block_size)});
     });
-    step_sums total;
-    for (const step_sums& part : parts) total += part;
-    return total;
+    return add_up(of_batches);
   }
 
-  /// for_chunk(chunk, first block row, block rows, slots) in parallel.
-  template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const {
+  /// for_batch(batch, first block row, block rows, slots) in parallel.
+  template <class ForBatch> void run_chunks(const V* x, ForBatch for_batch) const {
 #  pragma omp parallel if (cut_.count() > 1)
     {
-      const share mine = equal_cost_range(cost_before_);
-      for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) multiply_stretch(s, x);
+      const chunk_range mine = equal_cost_range(cost_before_);
+      for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) multiply_chunk(s, x);
 #  pragma omp barrier
       for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) {
         add_spills(s);
-        index chunk = chunk_before_[static_cast<std::size_t>(s)];
-        for (index first = cut_.first[s]; first < cut_.first[s + 1]; first += chunk_block_rows_, ++chunk)
-          for_chunk(chunk, first, std::min(chunk_block_rows_, cut_.first[s + 1] - first),
+        index batch = batch_before_[static_cast<std::size_t>(s)];
+        for (index first = cut_.first[s]; first < cut_.first[s + 1]; first += batch_block_rows_, ++batch)
+          for_batch(batch, first, std::min(batch_block_rows_, cut_.first[s + 1] - first),
                     slots_of(s) + offset{first} * per_row_);
       }
     }
@@ -275,14 +251,11 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
   /// Of block row 0, for the use of chunk s; there are some from cut_.lowest[s] on.
   V* slots_of(index s) const { return slots_.data() + (cut_.slot_begin[s] - cut_.lowest[s]) * per_row_; }
 
-  void multiply_stretch(index s, const V* x) const {
+  void multiply_chunk(index s, const V* x) const {
     V* slots = slots_of(s);
     const index first = cut_.first[s];
     std::fill(slots + offset{cut_.lowest[s]} * per_row_, slots + offset{first} * per_row_, V{0});
-    functions_.multiply(a_.block_size,
-                        {a_.block_begin.data(), a_.block_col.data(), a_.val.data(), first, cut_.first[s + 1],
-                         a_.block_rows()},
-                        x, slots);
+    functions_.multiply(a_, first, cut_.first[s + 1], x, slots);
   }
 
   /// Adds the spills of the chunks below to the rows of chunk s, in order.
@@ -296,12 +269,12 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
   }
 
   sbsr_functions<A, V> functions_;
-  index per_row_;  // slots of a block row
-  index chunk_block_rows_;
+  index per_row_;           // slots of a block row
+  index batch_block_rows_;  // of a batch: rows of a chunk whose sums are in L1 until the epilogue reads them
   sbsr<A> a_;
   symmetric_chunks cut_;
   std::vector<offset> cost_before_;
-  std::vector<index> chunk_before_;
+  std::vector<index> batch_before_;  // chunks+1 long: batches of the chunks before
   mutable array<V> slots_;
 };
 

@@ -11,10 +11,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunk_ranges_internal.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/row_functions_internal.hpp>
-#include <nonzero/cpu/share.hpp>
 #include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/sell.hpp>
 
@@ -56,9 +56,7 @@ void find_sums(const offset* slice_begin, const index* full, const index* row, i
   }
 }
 
-#define NONZERO_ADD(A, V) compiled_functions<sell_functions<A, V>>::add(HWY_TARGET, {find_sums})&&
-[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
-#undef NONZERO_ADD
+NONZERO_ADD_FUNCTIONS(sell_functions, find_sums);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -93,7 +91,7 @@ template <class A> sell<A> to_sell_in_parallel(csr_view<A> a, const chunking& cu
   const auto for_each_window = [&](index, const std::function<void(index)>& task) {
 #  pragma omp parallel if (cut.cost_before.back() >= least_parallel_cost)
     {
-      const share mine = equal_cost_range(cut.cost_before);
+      const chunk_range mine = equal_cost_range(cut.cost_before);
       for (auto w = static_cast<index>(mine.begin); w < mine.end; ++w) task(w);
     }
   };
@@ -130,8 +128,7 @@ template <class A, class V> class sell_slices final : public chunked_matrix<V> {
                       a_.row.data() + first, last - first, first, a_.col.data(), a_.val.data(), x, sums);
   }
   V find_segment_sum(const chunking::segment& segment, const V* x) const override {
-    return rows_.find_sum(long_.col.data() + segment.begin, long_.val.data() + segment.begin,
-                          segment.end - segment.begin, x);
+    return rows_.sum(long_, segment, x);
   }
 
   sell_functions<A, V> slices_;

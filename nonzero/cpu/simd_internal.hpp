@@ -1,4 +1,4 @@
-// What several kernels share for one instruction set: the width of registers, and the loop of ELL, SELL and
+// What several kernels use for one instruction set: the width of registers, and the loop of ELL, SELL and
 // transposed JDS, where the k-th entries of eight neighbouring rows are adjacent, so that eight sums are
 // computed at once. Compiled once for each instruction set; hence this guard instead of a pragma.
 #if defined(NONZERO_CPU_SIMD_INTERNAL) == defined(HWY_TARGET_TOGGLE)
@@ -9,6 +9,7 @@
 #  endif
 
 #  include <cstddef>
+#  include <type_traits>
 
 #  include <hwy/highway.h>
 
@@ -28,6 +29,13 @@ constexpr int register_bytes = 32;
 #  else
 constexpr int register_bytes = 16;
 #  endif
+
+/// Calls body with `value`, one of those listed, as a constant.
+template <int First, int... Others, class Body> HWY_INLINE auto with_constant(int value, const Body& body) {
+  if constexpr (sizeof...(Others) > 0)
+    if (value != First) return with_constant<Others...>(value, body);
+  return body(std::integral_constant<int, First>());
+}
 
 constexpr int rows_at_once = 8;
 /// Other targets would gather through memory, which is slower than eight loads.

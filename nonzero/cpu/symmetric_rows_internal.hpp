@@ -45,39 +45,39 @@ template <int Size, class A, class V> struct row_by_vectors {
   static constexpr int most_lanes = register_bytes / int{sizeof(V)};
   static constexpr int fitting = Size <= 2 ? 2 : 4;
   static constexpr int lanes = fitting < most_lanes ? fitting : most_lanes;
-  static constexpr int parts = (Size + lanes - 1) / lanes;
-  static constexpr int slots = parts * lanes, panel_cols = Size;
+  static constexpr int count = (Size + lanes - 1) / lanes;
+  static constexpr int slots = count * lanes, panel_cols = Size;
   static constexpr int past_end = slots - Size;  // numbers read past a block, and past its x
   using held = vectors<A, V, lanes>;
   using numbers = vectors<V, V, lanes>;
-  typename held::vec acc[Size * parts] = {};
+  typename held::vec acc[Size * count] = {};
   V own_x[Size];
 
   explicit HWY_INLINE row_by_vectors(const V* x) {
     for (int r = 0; r < Size; ++r) own_x[r] = x[r];
   }
   HWY_INLINE void add_block(const A* block, const V* x, V* y) {
-    for (int p = 0; p < parts; ++p) {
+    for (int p = 0; p < count; ++p) {
       const auto block_x = numbers::load(x + p * lanes);
       auto sums = numbers::load(y + p * lanes);
       for (int r = 0; r < Size; ++r) {
         const auto row = held::load(block + r * Size + p * lanes);
-        acc[r * parts + p] += row * block_x;
+        acc[r * count + p] += row * block_x;
         sums += row * own_x[r];
       }
       numbers::store(y + p * lanes, sums);
     }
   }
   HWY_INLINE void add_diagonal(const A* block, const V* x) {
-    for (int p = 0; p < parts; ++p) {
+    for (int p = 0; p < count; ++p) {
       const auto block_x = numbers::load(x + p * lanes);
-      for (int r = 0; r < Size; ++r) acc[r * parts + p] += held::load(block + r * Size + p * lanes) * block_x;
+      for (int r = 0; r < Size; ++r) acc[r * count + p] += held::load(block + r * Size + p * lanes) * block_x;
     }
   }
   HWY_INLINE void store(V* y) const {
     for (int r = 0; r < Size; ++r) {
-      V sum = acc[r * parts][0];
-      for (int c = 1; c < Size; ++c) sum += acc[r * parts + c / lanes][c % lanes];
+      V sum = acc[r * count][0];
+      for (int c = 1; c < Size; ++c) sum += acc[r * count + c / lanes][c % lanes];
       y[r] = sum;
     }
     for (int r = Size; r < slots; ++r) y[r] = 0;

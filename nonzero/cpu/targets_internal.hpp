@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <nonzero/core/errors.hpp>
 #include <nonzero/core/types.hpp>
+#include <nonzero/core/values.hpp>
 
 namespace nz::cpu {
 
@@ -28,11 +30,12 @@ template <class Functions> class compiled_functions {
     return true;
   }
 
+  /// Throws `unsupported` where there are none for the target.
   static const Functions& find(std::string_view target_name) {
     const std::int64_t wanted = find_target(target_name);
     for (const auto& [target, functions] : all())
       if (target == wanted) return functions;
-    return all().front().second;  // every source is compiled for the same targets
+    throw unsupported("this kernel was not compiled for the instruction set that was chosen");
   }
 
  private:
@@ -41,5 +44,24 @@ template <class Functions> class compiled_functions {
     return entries;
   }
 };
+
+/// make.operator()<A, V>() for each pair of types. Returns true. `make` is compiled for the target, which the
+/// CPU may not have: constant expressions do not run it.
+template <template <class, class> class Functions, class Make>
+bool add_functions(std::int64_t target, Make make) {
+#define NONZERO_ADD(A, V)                                                   \
+  {                                                                         \
+    constexpr Functions<A, V> functions = make.template operator()<A, V>(); \
+    compiled_functions<Functions<A, V>>::add(target, functions);            \
+  }
+  NONZERO_FOR_EACH_STORAGE(NONZERO_ADD)
+#undef NONZERO_ADD
+  return true;
+}
+
+/// In a target's namespace: adds Functions<A, V>{...} for each pair of types.
+#define NONZERO_ADD_FUNCTIONS(Functions, ...) \
+  [[maybe_unused]] const bool are_added =     \
+      add_functions<Functions>(HWY_TARGET, []<class A, class V>() { return Functions<A, V>{__VA_ARGS__}; })
 
 }  // namespace nz::cpu

@@ -10,7 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/tjds.hpp>
@@ -71,9 +71,7 @@ void find_sums(const offset* diagonal_begin, offset width, const index* col, con
   for (; p < last; ++p) *sums++ = sum_place(0, width, diagonal_begin, p, col, val, x);
 }
 
-#define NONZERO_ADD(A, V) compiled_functions<tjds_functions<A, V>>::add(HWY_TARGET, {find_sums})&&
-[[maybe_unused]] const bool are_added = NONZERO_FOR_EACH_STORAGE(NONZERO_ADD) true;
-#undef NONZERO_ADD
+NONZERO_ADD_FUNCTIONS(tjds_functions, find_sums);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE

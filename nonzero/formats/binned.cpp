@@ -41,26 +41,20 @@ packed_values common_values(csr_view<V> a, std::span<const index> bin_row, const
   return out;
 }
 
-/// Turns the entry counts of segments into their begins.
+/// Turns the entry counts of segments, bin by bin, into their begins.
 template <class V> void count_to_begin(const array<index>& count, binned<V>& out) {
   const index blocks = out.blocks();
-  const auto segments = static_cast<std::size_t>(offset{blocks} * out.bins());
+  out.segment_begin.resize(count.size() + 1);
+  out.segment_row.resize(count.size());
   offset next = 0, next_row = 0;
-  out.segment_begin.resize(segments + 1);
-  out.segment_row.resize(segments);
-  for (index p = 0; p < out.panels(); ++p) {
-    const index first = out.panel_bin[p], last = out.panel_bin[p + 1];
-    for (index c = 0; c < blocks; ++c)
-      for (index b = first; b < last; ++b) {
-        out.segment_begin[out.segment(p, c, b)] = next;
-        next += count[offset{b} * blocks + c];
-      }
-    for (index b = first; b < last; ++b)
-      for (index c = 0; c < blocks; ++c) {
-        out.segment_row[out.segment(p, c, b)] = next_row;
-        next_row += count[offset{b} * blocks + c];
-      }
-  }
+  for_each_segment(out, [&](index p, index c, index b) {
+    out.segment_begin[out.segment(p, c, b)] = next;
+    next += count[offset{b} * blocks + c];
+  });
+  for_each_segment_of_rows(out, [&](index p, index c, index b) {
+    out.segment_row[out.segment(p, c, b)] = next_row;
+    next_row += count[offset{b} * blocks + c];
+  });
   out.segment_begin.back() = next;
 }
 
@@ -77,16 +71,18 @@ template <class V> csr<V> rows_of(csr_view<V> a, std::span<const index> rows) {
 }
 
 /// Distributes the entries of one bin to its segments.
-template <class V> void fill_bin(csr_view<V> a, index panel, index bin, binned<V>& out) {
+template <class V> void fill_bin(csr_view<V> a, index bin, binned<V>& out) {
   struct segment_places {
     offset entry, row;
-    dealt_places places;
+    interleaved_places places;
   };
+  const auto panel = static_cast<index>(std::upper_bound(out.panel_bin.begin(), out.panel_bin.end(), bin) -
+                                        out.panel_bin.begin() - 1);
   std::vector<segment_places> segments;
   for (index c = 0; c < out.blocks(); ++c) {
     const offset segment = out.segment(panel, c, bin), begin = out.segment_begin[segment];
     segments.push_back(
-        {begin, out.segment_row[segment], dealt_places(out.segment_begin[segment + 1] - begin)});
+        {begin, out.segment_row[segment], interleaved_places(out.segment_begin[segment + 1] - begin)});
   }
   const int shift = std::countr_zero(static_cast<std::uint32_t>(out.block_cols));
   auto apart = std::lower_bound(out.long_row.begin(), out.long_row.end(), out.bin_row[bin]);
@@ -109,45 +105,27 @@ template <class V> void fill_bin(csr_view<V> a, index panel, index bin, binned<V
   }
 }
 
-std::vector<index> panel_of_bins(std::span<const index> panel_bin) {
-  std::vector<index> out;
-  for (std::size_t p = 0; p + 1 < panel_bin.size(); ++p)
-    out.insert(out.end(), static_cast<std::size_t>(panel_bin[p + 1] - panel_bin[p]), static_cast<index>(p));
-  return out;
-}
+constexpr invariants check{"binned"};
 
 /// Checks numbers that rise from 0 to `end` by at most `step`.
 void require_rising(std::string_view array, std::span<const index> values, offset end, offset step) {
-  if (values.empty() || values.front() != 0 || values.back() != end)
-    throw shape_error(fmt::format("binned: {} does not go from 0 to {}", array, end));
+  check.that(!values.empty() && values.front() == 0 && values.back() == end, "{} does not go from 0 to {}",
+             array, end);
   for (std::size_t i = 1; i < values.size(); ++i)
-    if (values[i] <= values[i - 1] || offset{values[i]} - values[i - 1] > step)
-      throw shape_error(
-          fmt::format("binned: {} goes from {} to {} at position {}: not up, or by more than {}", array,
-                      values[i - 1], values[i], i, step));
-}
-
-template <class V> void validate_values(const binned<V>& a, offset entries) {
-  if (a.values > packed_values::full) throw shape_error("binned: values have an unknown kind");
-  const bool are_full = a.values == packed_values::full, is_one = a.values == packed_values::one;
-  invariants::length_is("binned", "val", a.val.size(), are_full ? entries : is_one ? 1 : 0);
-  invariants::length_is("binned", "single_val", a.single_val.size(), are_full || is_one ? 0 : entries);
+    check.that(values[i] > values[i - 1] && offset{values[i]} - values[i - 1] <= step,
+               "{} goes from {} to {} at position {}: not up, or by more than {}", array, values[i - 1],
+               values[i], i, step);
 }
 
 /// Returns which rows are stored apart.
 template <class V> std::vector<bool> validate_long_rows(const binned<V>& a) {
   validate(a.long_rows);
-  invariants::length_is("binned", "long_row", a.long_row.size(), a.long_rows.rows);
-  if (a.long_rows.cols != a.cols)
-    throw shape_error(fmt::format("binned: has {} columns, but its long rows {}", a.cols, a.long_rows.cols));
-  invariants::within("binned", "long_row", a.long_row, a.rows);
+  check.length("long_row", a.long_row.size(), a.long_rows.rows);
+  check.that(a.long_rows.cols == a.cols, "has {} columns, but its long rows {}", a.cols, a.long_rows.cols);
+  check.within("long_row", a.long_row, a.rows);
+  check.rises("long_row", a.long_row, 0, a.long_rows.rows);
   std::vector<bool> is_long(static_cast<std::size_t>(a.rows));
-  for (std::size_t i = 0; i < a.long_row.size(); ++i) {
-    if (i > 0 && a.long_row[i] <= a.long_row[i - 1])
-      throw shape_error(fmt::format("binned: long_row does not rise from {} to {} at position {}",
-                                    a.long_row[i - 1], a.long_row[i], i));
-    is_long[static_cast<std::size_t>(a.long_row[i])] = true;
-  }
+  for (const index row : a.long_row) is_long[static_cast<std::size_t>(row)] = true;
   return is_long;
 }
 
@@ -157,58 +135,47 @@ void validate_segment(const binned<V>& a, index block, index bin, offset segment
   const offset begin = a.segment_begin[segment], end = a.segment_begin[segment + 1];
   const offset cols = a.cols - offset{block} * a.block_cols;
   const index first = a.bin_row[bin], rows = a.bin_row[bin + 1] - first;
-  dealt_places places(end - begin);
+  interleaved_places places(end - begin);
   for (offset i = 0, before = 0; i < end - begin; ++i) {
     const offset place = places.next(), k = begin + place, r = a.segment_row[segment] + place;
-    if (a.col[k] >= cols)
-      throw shape_error(fmt::format("binned: col[{}] is {}, outside 0 to {}", k, a.col[k], cols - 1));
-    if (a.row[r] >= rows)
-      throw shape_error(fmt::format("binned: row[{}] is {}, outside 0 to {}", r, a.row[r], rows - 1));
-    if (a.row[r] < before)
-      throw shape_error(fmt::format("binned: row falls from {} to {} at position {}", before, a.row[r], r));
+    check.that(a.col[k] < cols, "col[{}] is {}, outside 0 to {}", k, a.col[k], cols - 1);
+    check.that(a.row[r] < rows, "row[{}] is {}, outside 0 to {}", r, a.row[r], rows - 1);
+    check.that(a.row[r] >= before, "row falls from {} to {} at position {}", before, a.row[r], r);
     before = a.row[r];
     const index row = first + a.row[r];
-    if (is_long[static_cast<std::size_t>(row)])
-      throw shape_error(fmt::format("binned: row {} is a long row, but has an entry at {}", row, r));
+    check.that(!is_long[static_cast<std::size_t>(row)], "row {} is a long row, but has an entry at {}", row,
+               r);
   }
-}
-
-/// Row numbers are stored in the other order of the same segments.
-template <class V> void validate_segment_rows(const binned<V>& a) {
-  invariants::length_is("binned", "segment_row", a.segment_row.size(), offset{a.blocks()} * a.bins());
-  offset next = 0;
-  for (index p = 0; p < a.panels(); ++p)
-    for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b)
-      for (index c = 0; c < a.blocks(); ++c) {
-        const offset segment = a.segment(p, c, b);
-        if (a.segment_row[segment] != next)
-          throw shape_error(
-              fmt::format("binned: segment_row[{}] is {}, not {}", segment, a.segment_row[segment], next));
-        next += a.segment_begin[segment + 1] - a.segment_begin[segment];
-      }
 }
 
 }  // namespace
 
 template <class V> void validate(const binned<V>& a) {
-  invariants::sizes_are_not_negative("binned", a.rows, a.cols);
-  if (a.block_cols < 1 || a.block_cols > a.most_block_cols ||
-      !std::has_single_bit(static_cast<std::uint32_t>(a.block_cols)))
-    throw shape_error(fmt::format("binned: block_cols is {}: no power of two from 1 to {}", a.block_cols,
-                                  a.most_block_cols));
-  require_rising("bin_row", a.bin_row, a.rows, binned<V>::most_bin_rows);
+  check.sizes(a.rows, a.cols);
+  check.that(a.block_cols >= 1 && a.block_cols <= a.most_block_cols &&
+                 std::has_single_bit(static_cast<std::uint32_t>(a.block_cols)),
+             "block_cols is {}: no power of two from 1 to {}", a.block_cols, a.most_block_cols);
+  require_rising("bin_row", a.bin_row, a.rows, a.most_bin_rows);
   require_rising("panel_bin", a.panel_bin, a.bins(), a.bins());
-  invariants::length_is("binned", "segment_begin", a.segment_begin.size(), offset{a.blocks()} * a.bins() + 1);
-  const auto entries = static_cast<offset>(a.col.size());
-  invariants::begins_cover("binned", "segment_begin", a.segment_begin, entries);
-  invariants::length_is("binned", "row", a.row.size(), entries);
-  validate_segment_rows(a);
-  validate_values(a, entries);
+  const auto entries = static_cast<offset>(a.col.size()), segments = offset{a.blocks()} * a.bins();
+  check.length("segment_begin", a.segment_begin.size(), segments + 1);
+  check.begins("segment_begin", a.segment_begin, entries);
+  check.length("row", a.row.size(), entries);
+  check.length("segment_row", a.segment_row.size(), segments);
+  offset next = 0;
+  for_each_segment_of_rows(a, [&](index p, index c, index b) {
+    const offset segment = a.segment(p, c, b);
+    check.that(a.segment_row[segment] == next, "segment_row[{}] is {}, not {}", segment,
+               a.segment_row[segment], next);
+    next += a.segment_begin[segment + 1] - a.segment_begin[segment];
+  });
+  check.that(a.values <= packed_values::full, "values have an unknown kind");
+  const bool are_full = a.values == packed_values::full, is_one = a.values == packed_values::one;
+  check.length("val", a.val.size(), are_full ? entries : is_one ? 1 : 0);
+  check.length("single_val", a.single_val.size(), are_full || is_one ? 0 : entries);
   const std::vector<bool> is_long = validate_long_rows(a);
-  for (index p = 0; p < a.panels(); ++p)
-    for (index c = 0; c < a.blocks(); ++c)
-      for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b)
-        validate_segment(a, c, b, a.segment(p, c, b), is_long);
+  for_each_segment(
+      a, [&](index p, index c, index b) { validate_segment(a, c, b, a.segment(p, c, b), is_long); });
 }
 
 template <class V>
@@ -243,10 +210,7 @@ binned<V> to_binned(csr_view<V> a, const binned_cut& cut, const for_each_runner&
   out.val.resize(out.values == packed_values::full ? entries : out.values == packed_values::one ? 1 : 0);
   if (out.values == packed_values::one) out.val[0] = a.val[0];
   out.single_val.resize(out.values == packed_values::single ? entries : 0);
-  const std::vector<index> panel = panel_of_bins(out.panel_bin);
-  for_each(bins, [&](offset bin) {
-    fill_bin(a, panel[static_cast<std::size_t>(bin)], static_cast<index>(bin), out);
-  });
+  for_each(bins, [&](offset bin) { fill_bin(a, static_cast<index>(bin), out); });
   out.long_rows = rows_of(a, out.long_row);
   return out;
 }
@@ -271,8 +235,6 @@ binned_cut cut_equally(index rows) {
 template <class V> binned<V> to_binned(csr_view<V> a) {
   return to_binned(a, cut_equally(a.rows), run_in_order);
 }
-
-template <class V> csr<V> to_csr(const binned<V>& a) { return csr_from_entries<V>(a); }
 
 template <class V> footprint footprint_of(const binned<V>& a) {
   return {bytes_of(a.bin_row, a.panel_bin, a.long_row, a.segment_begin, a.segment_row, a.col, a.row, a.val,
@@ -299,7 +261,6 @@ template <class V> footprint binned_footprint(csr_view<V> a) {
 #define NONZERO_INSTANTIATE(V)                                                          \
   template binned<V> to_binned(csr_view<V>, const binned_cut&, const for_each_runner&); \
   template binned<V> to_binned(csr_view<V>);                                            \
-  template csr<V> to_csr(const binned<V>&);                                             \
   template void validate(const binned<V>&);                                             \
   template footprint footprint_of(const binned<V>&);                                    \
   template footprint binned_footprint(csr_view<V>);

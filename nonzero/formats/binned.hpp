@@ -8,31 +8,31 @@
 
 namespace nz {
 
-/// The places of the entries of a segment, in the order of rows. The entries are dealt to eight hands of
-/// equal size, whose places alternate; the remaining entries follow. Neighbours in memory thus belong to
+/// The places of the entries of a segment, in the order of rows. The entries are split into eight sequences
+/// of equal length, which are interleaved; the remaining entries follow. Neighbours in memory then belong to
 /// different rows, unless one row has most of the segment: an addition to a sum in memory need not wait for
 /// the one before.
-class dealt_places {
+class interleaved_places {
  public:
-  static constexpr offset hands = 8;
-  explicit dealt_places(offset entries) : dealt_(entries / hands * hands) {}
+  static constexpr offset sequences = 8;
+  explicit interleaved_places(offset entries) : end_(entries / sequences * sequences) {}
   offset next() {
     const offset here = at_++;
-    if (here >= dealt_) return here;
-    at_ = here + hands;
-    if (at_ >= dealt_) at_ -= dealt_ - 1;  // the next hand's first
-    if (here + hands >= dealt_ && at_ == hands) at_ = dealt_;
+    if (here >= end_) return here;
+    at_ = here + sequences;
+    if (at_ >= end_) at_ -= end_ - 1;  // the first of the next sequence
+    if (here + sequences >= end_ && at_ == sequences) at_ = end_;
     return here;
   }
 
  private:
-  offset dealt_, at_ = 0;
+  offset end_, at_ = 0;  // end_: of the interleaved places
 };
 
 /// Binned: entries sorted by blocks of columns and bins of rows, so that a kernel works on ranges of x and y
-/// that fit into a cache. The entries of one block and one bin are a segment; dealt_places says where they
-/// are. Bins are grouped in panels. In a panel, columns and values are stored block by block and within a
-/// block bin by bin, for the pass that multiplies; row numbers are stored bin by bin and within a bin block
+/// that fit into a cache. The entries of one block and one bin are a segment; interleaved_places says where
+/// they are. Bins are grouped in panels. In a panel, columns and values are stored block by block and within
+/// a block bin by bin, for the pass that multiplies; row numbers are stored bin by bin and within a bin block
 /// by block, for the pass that adds. Very long rows are stored apart, as CSR.
 template <class V> struct binned {
   static constexpr index most_block_cols = 1 << 16;  // so that 16 bits hold a column of a block
@@ -49,7 +49,7 @@ template <class V> struct binned {
                                    // other, bin by bin and in each block by block
   array<std::uint16_t> col;  // as long as segment_begin says; from the first column of the block; < cols
   array<std::uint16_t> row;  // as long; from the first row of the bin, in it; never falls in the
-                             // order of dealt_places
+                             // order of interleaved_places
   packed_values values = packed_values::full;
   array<V> val;                 // full: as long; one: a single one; single: none
   array<float> single_val;      // single: as long; else none
@@ -83,32 +83,42 @@ binned<V> to_binned(const csr<V>& a, const binned_cut& cut, const for_each_runne
 /// With bins of 4,096 rows, eight panels, and no row stored apart; on one thread.
 template <class V> binned<V> to_binned(csr_view<V> a);
 template <class V> binned<V> to_binned(const csr<V>& a) { return to_binned(csr_view<V>(a)); }
-/// The entries of a row are in the order of their blocks of columns: sorted rows come back as they were.
-template <class V> csr<V> to_csr(const binned<V>& a);
 
 template <class V> void validate(const binned<V>& a);
 template <class V> footprint footprint_of(const binned<V>& a);
 template <class V> footprint binned_footprint(csr_view<V> a);
 template <class V> footprint binned_footprint(const csr<V>& a) { return binned_footprint(csr_view<V>(a)); }
 
-/// body(row, column, value) for every entry.
+/// body(panel, block, bin) for each segment, in the order of columns and values.
+template <class V, class Body> void for_each_segment(const binned<V>& a, Body body) {
+  for (index p = 0; p < a.panels(); ++p)
+    for (index c = 0; c < a.blocks(); ++c)
+      for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b) body(p, c, b);
+}
+/// The same in the order of row numbers.
+template <class V, class Body> void for_each_segment_of_rows(const binned<V>& a, Body body) {
+  for (index p = 0; p < a.panels(); ++p)
+    for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b)
+      for (index c = 0; c < a.blocks(); ++c) body(p, c, b);
+}
+
+/// body(row, column, value) for every entry; those of a row in the order of their blocks of columns, so that
+/// to_csr gives sorted rows back as they were.
 template <class V, class Body> void for_each_entry(const binned<V>& a, Body body) {
   const auto value = [&](offset k) {
     if (a.values == packed_values::one) return a.val[0];
     return a.values == packed_values::single ? static_cast<V>(a.single_val[k]) : a.val[k];
   };
-  for (index p = 0; p < a.panels(); ++p)
-    for (index c = 0; c < a.blocks(); ++c)
-      for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b) {
-        const offset segment = a.segment(p, c, b);
-        const offset begin = a.segment_begin[segment], entries = a.segment_begin[segment + 1] - begin;
-        dealt_places places(entries);
-        for (offset i = 0; i < entries; ++i) {
-          const offset place = places.next();
-          body(a.bin_row[b] + a.row[a.segment_row[segment] + place], c * a.block_cols + a.col[begin + place],
-               value(begin + place));
-        }
-      }
+  for_each_segment(a, [&](index p, index c, index b) {
+    const offset segment = a.segment(p, c, b);
+    const offset begin = a.segment_begin[segment], entries = a.segment_begin[segment + 1] - begin;
+    interleaved_places places(entries);
+    for (offset i = 0; i < entries; ++i) {
+      const offset place = places.next();
+      body(a.bin_row[b] + a.row[a.segment_row[segment] + place], c * a.block_cols + a.col[begin + place],
+           value(begin + place));
+    }
+  });
   for (index i = 0; i < a.long_rows.rows; ++i)
     for (offset k = a.long_rows.row_begin[i]; k < a.long_rows.row_begin[i + 1]; ++k)
       body(a.long_row[i], a.long_rows.col[k], a.long_rows.val[k]);

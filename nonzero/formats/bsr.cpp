@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/formats/bsr.hpp>
+#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/full_blocks_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
@@ -121,11 +122,11 @@ template <class V, class To> bool convert(csr_view<V> a, const bsr_options& opti
   out.cols = a.cols;
   out.block_size = options.block_size != 0 ? options.block_size : find_block_size(a);
   if (out.block_size == 1) {
-    require_blocks(1, 0, a.nnz(), options.least_share);
+    require_blocks(1, 0, a.nnz(), options.min_fill);
     out.block_size = block_sizes[0];
   }
   find_block_begins(a, options, out);
-  require_blocks(out.block_size, out.blocks(), a.nnz(), options.least_share);
+  require_blocks(out.block_size, out.blocks(), a.nnz(), options.min_fill);
 
   const auto in_blocks = static_cast<std::size_t>(out.blocks() * out.block_size * out.block_size),
              in_rest = a.col.size() - in_blocks;
@@ -144,15 +145,15 @@ template <class V, class To> bool convert(csr_view<V> a, const bsr_options& opti
 
 }  // namespace
 
-void require_blocks(index size, offset blocks, offset nnz, double least_share) {
-  if (size == 1 && least_share > 0)
+void require_blocks(index size, offset blocks, offset nnz, double min_fill) {
+  if (size == 1 && min_fill > 0)
     throw unsupported("bsr: no size of block has enough of the entries in full ones; choose another format");
   const auto in_blocks = static_cast<double>(blocks * size * size), all = static_cast<double>(nnz);
-  if (in_blocks >= least_share * all) return;
+  if (in_blocks >= min_fill * all) return;
   throw unsupported(fmt::format(
       "bsr: full blocks of {0} x {0} hold {1:.0f} % of the {2} entries, fewer than {3:.0f} %; choose another "
       "format, or another block size",
-      size, 100 * in_blocks / all, nnz, 100 * least_share));
+      size, 100 * in_blocks / all, nnz, 100 * min_fill));
 }
 
 index best_block_size(std::span<const block_sample, std::size(block_sizes)> samples) {
@@ -187,24 +188,21 @@ template <class V> index find_block_size(csr_view<V> a) {
 }
 
 template <class V> void validate(const bsr<V>& a) {
-  invariants::sizes_are_not_negative("bsr", a.rows, a.cols);
-  if (std::find(std::begin(block_sizes), std::end(block_sizes), a.block_size) == std::end(block_sizes))
-    throw shape_error(fmt::format("bsr: block_size is {}, not one of 2, 3, 4, 5, 6 and 8", a.block_size));
-  invariants::length_is("bsr", "block_begin", a.block_begin.size(), offset{a.block_rows()} + 1);
-  invariants::begins_cover("bsr", "block_begin", a.block_begin, static_cast<offset>(a.block_col.size()));
-  if (a.rows % a.block_size != 0 && a.block_begin[a.block_rows() - 1] != a.blocks())
-    throw shape_error("bsr: the last block row has blocks but too few rows for them");
-  invariants::within("bsr", "block_col", a.block_col, a.cols / a.block_size);
+  constexpr invariants check{"bsr"};
+  check.sizes(a.rows, a.cols);
+  check.that(std::ranges::count(block_sizes, a.block_size) == 1,
+             "block_size is {}, not one of 2, 3, 4, 5, 6 and 8", a.block_size);
+  check.length("block_begin", a.block_begin.size(), offset{a.block_rows()} + 1);
+  check.begins("block_begin", a.block_begin, static_cast<offset>(a.block_col.size()));
+  check.that(a.rows % a.block_size == 0 || a.block_begin[a.block_rows() - 1] == a.blocks(),
+             "the last block row has blocks but too few rows for them");
+  check.within("block_col", a.block_col, a.cols / a.block_size);
   for (index i = 0; i < a.block_rows(); ++i)
-    for (offset k = a.block_begin[i] + 1; k < a.block_begin[i + 1]; ++k)
-      if (a.block_col[k] <= a.block_col[k - 1])
-        throw shape_error(fmt::format("bsr: block_col does not rise from {} to {} at position {}",
-                                      a.block_col[k - 1], a.block_col[k], k));
-  invariants::length_is("bsr", "val", a.val.size(), a.blocks() * a.block_size * a.block_size);
+    check.rises("block_col", a.block_col, a.block_begin[i], a.block_begin[i + 1]);
+  check.length("val", a.val.size(), a.blocks() * a.block_size * a.block_size);
   validate(a.rest);
-  if (a.rest.rows != a.rows || a.rest.cols != a.cols)
-    throw shape_error(fmt::format("bsr: the matrix is {} x {} but its rest {} x {}", a.rows, a.cols,
-                                  a.rest.rows, a.rest.cols));
+  check.that(a.rest.rows == a.rows && a.rest.cols == a.cols, "the matrix is {} x {} but its rest {} x {}",
+             a.rows, a.cols, a.rest.rows, a.rest.cols);
 }
 
 template <class V> footprint footprint_of(const bsr<V>& a) {
@@ -229,40 +227,28 @@ template <class V> bsr<V> to_bsr(csr_view<V> a, const bsr_options& options) {
 }
 
 std::optional<bsr<float>> to_bsr_of_floats(csr_view<double> a, const bsr_options& options) {
-  // Most matrices with other values have one near the begin.
-  const std::size_t looked_at = std::min<std::size_t>(a.val.size(), 1024);
-  for (std::size_t s = 0; s < looked_at; ++s) {
-    const double value = a.val[a.val.size() / looked_at * s];
-    if (static_cast<double>(static_cast<float>(value)) != value) return std::nullopt;
-  }
+  if (!is_sample_single(a)) return std::nullopt;
   std::optional<bsr<float>> out(std::in_place);
   if (!convert(a, options, *out)) out.reset();
   return out;
 }
 
 template <class V> csr<V> to_csr(const bsr<V>& a) {
-  csr<V> out{a.rows, a.cols, array<offset>(a.rest.row_begin.size()), {}, {}};
-  out.col.reserve(static_cast<std::size_t>(a.nnz()));
-  out.val.reserve(static_cast<std::size_t>(a.nnz()));
+  csr<V> out{a.rows, a.cols, {0}, {}, {}};
   const index size = a.block_size;
-  out.row_begin[0] = 0;
   for (index i = 0; i < a.rows; ++i) {
-    offset rest = a.rest.row_begin[i];
-    const auto take_rest = [&](index before_column) {
-      for (; rest < a.rest.row_begin[i + 1] && a.rest.col[rest] < before_column; ++rest) {
-        out.col.push_back(a.rest.col[rest]);
-        out.val.push_back(a.rest.val[rest]);
-      }
-    };
-    for (offset k = a.block_begin[i / size]; k < a.block_begin[i / size + 1]; ++k) {
-      take_rest(a.block_col[k] * size);
-      for (index c = 0; c < size; ++c) {
-        out.col.push_back(a.block_col[k] * size + c);
-        out.val.push_back(a.val[(k * size + c) * size + i % size]);
-      }
+    // Merges the columns of the blocks with the rest. Column c of block k is number k * size + c.
+    offset in_block = a.block_begin[i / size] * size, in_rest = a.rest.row_begin[i];
+    const offset block_end = a.block_begin[i / size + 1] * size, rest_end = a.rest.row_begin[i + 1];
+    while (in_block < block_end || in_rest < rest_end) {
+      const index col = in_block < block_end
+                            ? a.block_col[in_block / size] * size + static_cast<index>(in_block % size)
+                            : a.cols;
+      const bool is_rest = in_rest < rest_end && a.rest.col[in_rest] < col;
+      out.col.push_back(is_rest ? a.rest.col[in_rest] : col);
+      out.val.push_back(is_rest ? a.rest.val[in_rest++] : a.val[in_block++ * size + i % size]);
     }
-    take_rest(a.cols);
-    out.row_begin[i + 1] = static_cast<offset>(out.col.size());
+    out.row_begin.push_back(static_cast<offset>(out.col.size()));
   }
   return out;
 }

@@ -48,9 +48,9 @@ struct block_sample {
 /// The result of find_block_size, from a sample for each of block_sizes.
 index best_block_size(std::span<const block_sample, std::size(block_sizes)> samples);
 
-/// Throws `unsupported` if blocks of this size have less than `least_share` of the entries; for size 1:
-/// always.
-void require_blocks(index size, offset blocks, offset nnz, double least_share);
+/// Throws `unsupported` if blocks of this size have less than `min_fill` of the entries. Size 1 stands for no
+/// blocks.
+void require_blocks(index size, offset blocks, offset nnz, double min_fill);
 
 /// The block size that saves the most bytes of columns, judged by a sample: takes a small fraction of the
 /// time of a multiply. 1 if no size has half of the entries in full blocks.
@@ -61,8 +61,8 @@ template <class V> void validate(const bsr<V>& a);
 template <class V> footprint footprint_of(const bsr<V>& a);
 
 struct bsr_options {
-  index block_size = 0;      // 0: the one that find_block_size finds
-  double least_share = 0.5;  // the fraction of the entries that must be in blocks
+  index block_size = 0;   // 0: the one that find_block_size finds
+  double min_fill = 0.5;  // the smallest fraction of the entries in blocks; with less, the matrix is refused
   /// Block rows with a longer row than this are left to `rest`.
   offset longest_row = std::numeric_limits<offset>::max();
   /// Calls body(first, last) for ranges that cover the block rows once, possibly on several threads; by

@@ -34,7 +34,6 @@ template <class V> footprint coo_footprint(csr_view<V> a);
 template <class V> footprint coo_footprint(const csr<V>& a) { return coo_footprint(csr_view<V>(a)); }
 template <class V> coo<V> to_coo(csr_view<V> a);
 template <class V> coo<V> to_coo(const csr<V>& a) { return to_coo(csr_view<V>(a)); }
-template <class V> csr<V> to_csr(const coo<V>& a);
 
 /// body(row, column, value) for every entry.
 template <class V, class Body> void for_each_entry(const coo<V>& a, Body body) {

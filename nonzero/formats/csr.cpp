@@ -14,11 +14,12 @@ template <class V> csr<V> copy_of(csr_view<V> a) {
 }
 
 template <class V> void validate(csr_view<V> a) {
-  invariants::sizes_are_not_negative("csr", a.rows, a.cols);
-  invariants::length_is("csr", "row_begin", a.row_begin.size(), offset{a.rows} + 1);
-  invariants::begins_cover("csr", "row_begin", a.row_begin, static_cast<offset>(a.col.size()));
-  invariants::within("csr", "col", a.col, a.cols);
-  invariants::length_is("csr", "val", a.val.size(), a.nnz());
+  constexpr invariants check{"csr"};
+  check.sizes(a.rows, a.cols);
+  check.length("row_begin", a.row_begin.size(), offset{a.rows} + 1);
+  check.begins("row_begin", a.row_begin, a.nnz());
+  check.within("col", a.col, a.cols);
+  check.length("val", a.val.size(), a.nnz());
 }
 
 template <class V> offset longest_row(csr_view<V> a) {

@@ -29,7 +29,8 @@ template <class V> struct csr {
 /// CSR arrays that belong to somebody else, in the host's memory or in a device's; offsets of 32 or 64 bits.
 ///
 /// A view borrows. Nothing is copied or freed: the arrays must stay where they are, unchanged, as long as the
-/// view or anything made from it (a plan, a prepared matrix, a device_csr) is in use. See docs/own-arrays.md.
+/// view or anything that borrows from it (a plan, a prepared matrix, what borrow_csr returns) is in use. See
+/// docs/own-arrays.md.
 template <class V, class Offset = offset> struct csr_view {
   static_assert(std::is_same_v<Offset, offset> || std::is_same_v<Offset, std::int32_t>,
                 "offsets are std::int32_t or std::int64_t");
@@ -94,10 +95,28 @@ template <class Format> matrix_shape shape_of(const Format& a) {
     return {a.rows, a.cols};
 }
 
+/// CSR of a format that has for_each_entry. The entries of a row are in the order in which they are visited.
+template <template <class> class Format, class V> csr<V> to_csr(const Format<V>& a) {
+  const auto [rows, cols] = shape_of(a);
+  csr<V> out{rows, cols, array<offset>(static_cast<std::size_t>(rows) + 1, 0), {}, {}};
+  for_each_entry(a, [&](index row, index, V) { ++out.row_begin[row + 1]; });
+  for (index i = 0; i < out.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
+  out.col.resize(static_cast<std::size_t>(out.nnz()));
+  out.val.resize(static_cast<std::size_t>(out.nnz()));
+  array<offset> next(out.row_begin.begin(), out.row_begin.end() - 1);
+  for_each_entry(a, [&](index row, index col, V val) {
+    const offset k = next[row]++;
+    out.col[k] = col;
+    out.val[k] = val;
+  });
+  return out;
+}
+
 /// The arrays of a view, copied.
 template <class V> csr<V> copy_of(csr_view<V> a);
 
-/// Throws `shape_error` naming the first invariant that does not hold. Data from outside passes here once.
+/// Throws `shape_error` naming the first invariant that does not hold. Plans and algorithms do not call it:
+/// they trust the arrays that they are given.
 template <class V> void validate(csr_view<V> a);
 template <class V> void validate(const csr<V>& a) { validate(csr_view<V>(a)); }
 

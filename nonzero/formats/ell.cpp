@@ -1,30 +1,23 @@
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/ell.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
 namespace nz {
 
 template <class V> void validate(const ell<V>& a) {
-  invariants::sizes_are_not_negative("ell", a.rows, a.cols);
-  if (a.width < 0) throw shape_error(fmt::format("ell: a width of {} is negative", a.width));
+  constexpr invariants check{"ell"};
+  check.sizes(a.rows, a.cols);
+  check.that(a.width >= 0, "a width of {} is negative", a.width);
   offset places = 0;
-  if (__builtin_mul_overflow(offset{a.rows}, a.width, &places))
-    throw shape_error(fmt::format("ell: {} rows of width {} pass 2^63 places", a.rows, a.width));
-  invariants::length_is("ell", "col", a.col.size(), places);
-  invariants::length_is("ell", "val", a.val.size(), places);
-  for (offset at = 0; at < places; ++at) {
-    const index j = a.col[at];
-    if (j != padding_column && (j < 0 || j >= a.cols))
-      throw shape_error(fmt::format("ell: col[{}] is {}, outside 0 to {}", at, j, a.cols - 1));
-    if (j == padding_column && a.val[at] != V{0})
-      throw shape_error(fmt::format("ell: padding at {} holds a value", at));
-    if (j != padding_column && at >= a.rows && a.col[at - a.rows] == padding_column)
-      throw shape_error(fmt::format("ell: row {} has an entry after its padding", at % a.rows));
-  }
+  check.that(!__builtin_mul_overflow(offset{a.rows}, a.width, &places),
+             "{} rows of width {} pass 2^63 places", a.rows, a.width);
+  check.length("col", a.col.size(), places);
+  check.length("val", a.val.size(), places);
+  check.places(a.col, a.val, a.cols);
+  for (offset at = a.rows; at < places; ++at)
+    if (a.col[at] != padding_column && a.col[at - a.rows] == padding_column)
+      check.fail(fmt::format("row {} has an entry after its padding", at % a.rows));
 }
 
 template <class V> footprint footprint_of(const ell<V>& a) {
@@ -62,16 +55,13 @@ template <class V> ell<V> to_ell(csr_view<V> a, padding_budget budget) {
   return to_ell_of_width(a, longest_row(a));
 }
 
-template <class V> csr<V> to_csr(const ell<V>& a) { return csr_from_entries<V>(a); }
-
 #define NONZERO_INSTANTIATE(V)                                    \
   template void validate(const ell<V>&);                          \
   template footprint footprint_of(const ell<V>&);                 \
   template footprint ell_footprint(csr_view<V>);                  \
   template footprint ell_footprint_of_width(csr_view<V>, offset); \
   template ell<V> to_ell(csr_view<V>, padding_budget);            \
-  template ell<V> to_ell_of_width(csr_view<V>, offset);           \
-  template csr<V> to_csr(const ell<V>&);
+  template ell<V> to_ell_of_width(csr_view<V>, offset);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE
 

@@ -40,7 +40,6 @@ template <class V> ell<V> to_ell(csr_view<V> a, padding_budget budget = {});
 template <class V> ell<V> to_ell(const csr<V>& a, padding_budget budget = {}) {
   return to_ell(csr_view<V>(a), budget);
 }
-template <class V> csr<V> to_csr(const ell<V>& a);
 
 /// At most the first `width` entries of each row, for HYB. Checks no budget.
 template <class V> ell<V> to_ell_of_width(csr_view<V> a, offset width);

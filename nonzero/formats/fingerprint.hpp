@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include <nonzero/formats/csr.hpp>
@@ -25,15 +24,13 @@ constexpr sampled_place fingerprint_place(int s, index rows, offset nnz) {
           (offset{rows} * s / fingerprint_samples + wobble) % rows};
 }
 
-template <class V> using value_bits = std::conditional_t<sizeof(V) == 8, std::uint64_t, std::uint32_t>;
-
 /// Column, value and row begin of each sample; none for a matrix without entries.
 template <class V> std::vector<std::uint64_t> fingerprint(csr_view<V> a) {
   std::vector<std::uint64_t> out;
   for (int s = 0; s < fingerprint_samples && a.nnz() > 0; ++s) {
     const sampled_place at = fingerprint_place(s, a.rows, a.nnz());
     out.push_back(static_cast<std::uint64_t>(a.col[at.entry]));
-    out.push_back(std::bit_cast<value_bits<V>>(a.val[at.entry]));
+    out.push_back(std::bit_cast<bits_of<V>>(a.val[at.entry]));
     out.push_back(static_cast<std::uint64_t>(a.row_begin[at.row]));
   }
   return out;

@@ -2,11 +2,10 @@
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/hubs.hpp>
@@ -17,14 +16,10 @@
 namespace nz {
 namespace {
 
-/// A virtual row of a CSR matrix: its entries are begin, begin + stride, begin + 2 stride and so on.
+/// A virtual row of a CSR matrix: its entries in hub columns, and the rest.
 struct virtual_row {
   index target;  // as in hubs<V>
-  offset begin, stride;
-  offset hub_length, rest_length;
-
-  offset length() const { return hub_length + rest_length; }
-  offset entry(offset k) const { return begin + k * stride; }
+  std::vector<offset> hub, rest;
 };
 
 /// The columns that are used most, by how often they are used, then by column.
@@ -47,13 +42,10 @@ template <class V> array<index> choose_hubs(csr_view<V> a, const hubs_options& o
 /// would save little.
 template <class V> array<V> make_dictionary(csr_view<V> a) {
   if (std::is_same_v<V, float>) return {};
-  std::vector<bits_of<V>> known;
+  std::set<bits_of<V>> known;
   for (const V value : a.val) {
-    const auto bits = std::bit_cast<bits_of<V>>(value);
-    const auto at = std::lower_bound(known.begin(), known.end(), bits);
-    if (at != known.end() && *at == bits) continue;
-    if (known.size() == hubs<V>::most_coded) return {};
-    known.insert(at, bits);
+    known.insert(std::bit_cast<bits_of<V>>(value));
+    if (known.size() > hubs<V>::most_coded) return {};
   }
   array<V> out;
   if (known.size() < 2) return out;
@@ -67,26 +59,25 @@ std::vector<virtual_row> make_virtual_rows(csr_view<V> a, const array<index>& nu
   std::vector<virtual_row> all;
   for (index i = 0; i < a.rows; ++i) {
     constexpr offset most = hubs<V>::most_virtual_row_entries;
-    const offset entries = a.row_length(i), n = std::max<offset>(1, (entries + most - 1) / most);
-    const offset first = out.segment_begin.back();
+    const offset n = std::max<offset>(1, (a.row_length(i) + most - 1) / most),
+                 first = out.segment_begin.back();
     for (offset p = 0; p < n; ++p) {
-      const offset length = length_of_segment(entries, n, p);
-      virtual_row made{n == 1 ? i : static_cast<index>(-1 - (first + p)), a.row_begin[i] + p, n, 0, 0};
-      for (offset k = 0; k < length; ++k)
-        ++(number[a.col[made.entry(k)]] >= 0 ? made.hub_length : made.rest_length);
-      all.push_back(made);
+      virtual_row& made = all.emplace_back();
+      made.target = n == 1 ? i : static_cast<index>(-1 - (first + p));
+      for (offset k = a.row_begin[i] + p; k < a.row_begin[i + 1]; k += n)
+        (number[a.col[k]] >= 0 ? made.hub : made.rest).push_back(k);
     }
     if (n == 1) continue;
     out.split_row.push_back(i);
     out.segment_begin.push_back(first + n);
   }
   std::stable_sort(all.begin(), all.end(), [](const virtual_row& v, const virtual_row& w) {
-    return std::pair(v.rest_length, v.hub_length) > std::pair(w.rest_length, w.hub_length);
+    return std::pair(v.rest.size(), v.hub.size()) > std::pair(w.rest.size(), w.hub.size());
   });
   for (const virtual_row& v : all) {
     out.target.push_back(v.target);
-    out.hub_length.push_back(static_cast<std::uint8_t>(v.hub_length));
-    out.rest_length.push_back(static_cast<std::uint8_t>(v.rest_length));
+    out.hub_length.push_back(static_cast<std::uint8_t>(v.hub.size()));
+    out.rest_length.push_back(static_cast<std::uint8_t>(v.rest.size()));
   }
   return all;
 }
@@ -97,12 +88,12 @@ hubs_values choose_values(csr_view<V> a, std::span<const virtual_row> rows, cons
   bool are_one = true, are_single = std::is_same_v<V, double>;
   const V* first = nullptr;
   for (const virtual_row& v : rows)
-    for (offset k = 0; k < v.length(); ++k) {
-      const V& value = a.val[v.entry(k)];
-      if (first == nullptr) first = &value;
-      are_one = are_one && have_same_bits(value, *first);
-      are_single = are_single && is_exactly_single(value);
-    }
+    for (const auto* entries : {&v.hub, &v.rest})
+      for (const offset k : *entries) {
+        if (first == nullptr) first = &a.val[k];
+        are_one = are_one && have_same_bits(a.val[k], *first);
+        are_single = are_single && is_exactly_single(a.val[k]);
+      }
   if (first == nullptr) return hubs_values::full;
   if (are_one) return hubs_values::one;
   if (!out.dictionary.empty()) return hubs_values::coded;
@@ -110,31 +101,10 @@ hubs_values choose_values(csr_view<V> a, std::span<const virtual_row> rows, cons
 }
 
 /// Appends `steps` steps of zeros to an array; returns how many steps it had.
-template <class Array> offset append_steps(Array& array, offset steps, std::size_t step = 32) {
+template <class Array> offset append_steps(Array& array, std::size_t steps, std::size_t step = 32) {
   const std::size_t size = array.size();
-  array.resize(size + static_cast<std::size_t>(steps) * step, 0);
+  array.resize(size + steps * step, 0);
   return static_cast<offset>(size / step);
-}
-
-/// Appends a slice of up to 32 virtual rows: all but its columns and values.
-template <class V> void append_slice(csr_view<V> a, std::span<const virtual_row> rows, hubs<V>& out) {
-  offset hub_steps = 0, rest_steps = 0;
-  for (const virtual_row& v : rows) {
-    hub_steps = std::max(hub_steps, v.hub_length);
-    rest_steps = std::max(rest_steps, v.rest_length);
-  }
-  hubs_slice<offset> slice{append_steps(out.hub_number, hub_steps),
-                           append_steps(out.rest_col, rest_steps),
-                           0,
-                           static_cast<std::uint8_t>(hub_steps),
-                           static_cast<std::uint8_t>(rest_steps),
-                           choose_values(a, rows, out)};
-  const offset steps = hub_steps + rest_steps;
-  slice.value = slice.values == hubs_values::one      ? append_steps(out.constant, 1, 1)
-                : slice.values == hubs_values::coded  ? append_steps(out.coded_value, steps)
-                : slice.values == hubs_values::single ? append_steps(out.single_value, steps)
-                                                      : append_steps(out.full_value, steps);
-  out.slices.push_back(slice);
 }
 
 template <class V> void put_value(hubs<V>& out, const hubs_slice<offset>& slice, offset at, V value) {
@@ -151,23 +121,56 @@ template <class V> void put_value(hubs<V>& out, const hubs_slice<offset>& slice,
     out.full_value[at] = value;
 }
 
-template <class... Args> [[noreturn]] void refuse(fmt::format_string<Args...> what, Args&&... args) {
-  throw shape_error("hubs: " + fmt::format(what, std::forward<Args>(args)...));
+/// Appends a slice of up to 32 virtual rows.
+template <class V>
+void append_slice(csr_view<V> a, const array<index>& number, std::span<const virtual_row> rows,
+                  hubs<V>& out) {
+  std::size_t hub_steps = 0, rest_steps = 0;
+  for (const virtual_row& v : rows) {
+    hub_steps = std::max(hub_steps, v.hub.size());
+    rest_steps = std::max(rest_steps, v.rest.size());
+  }
+  const std::size_t steps = hub_steps + rest_steps;
+  hubs_slice<offset> slice{append_steps(out.hub_number, hub_steps),
+                           append_steps(out.rest_col, rest_steps),
+                           0,
+                           static_cast<std::uint8_t>(hub_steps),
+                           static_cast<std::uint8_t>(rest_steps),
+                           choose_values(a, rows, out)};
+  slice.value = slice.values == hubs_values::one      ? append_steps(out.constant, 1, 1)
+                : slice.values == hubs_values::coded  ? append_steps(out.coded_value, steps)
+                : slice.values == hubs_values::single ? append_steps(out.single_value, steps)
+                                                      : append_steps(out.full_value, steps);
+  out.slices.push_back(slice);
+  for (std::size_t lane = 0; lane < rows.size(); ++lane) {
+    const auto place = [&](offset first_step, std::size_t k) {
+      return (first_step + static_cast<offset>(k)) * 32 + static_cast<offset>(lane);
+    };
+    const virtual_row& v = rows[lane];
+    for (std::size_t k = 0; k < v.hub.size(); ++k) {
+      out.hub_number[place(slice.hub_step, k)] = static_cast<std::uint16_t>(number[a.col[v.hub[k]]]);
+      put_value(out, slice, place(slice.value, k), a.val[v.hub[k]]);
+    }
+    for (std::size_t k = 0; k < v.rest.size(); ++k) {
+      out.rest_col[place(slice.rest_step, k)] = a.col[v.rest[k]];
+      put_value(out, slice, place(slice.value, hub_steps + k), a.val[v.rest[k]]);
+    }
+  }
 }
 
+constexpr invariants check{"hubs"};
+
 template <class V> void check_segments(const hubs<V>& a) {
-  invariants::within("hubs", "split_row", a.split_row, a.rows);
-  invariants::length_is("hubs", "segment_begin", a.segment_begin.size(),
-                        static_cast<offset>(a.split_row.size()) + 1);
-  if (a.segment_begin[0] != 0) refuse("segment_begin does not start at 0");
-  for (std::size_t c = 0; c < a.split_row.size(); ++c) {
-    if (c > 0 && a.split_row[c] <= a.split_row[c - 1]) refuse("split_row does not rise at position {}", c);
-    if (a.segment_begin[c + 1] <= a.segment_begin[c]) refuse("row {} has no segments", a.split_row[c]);
-  }
-  if (a.segment_begin.back() > a.virtual_rows())
-    refuse("{} segments are more than the {} virtual rows", a.segment_begin.back(), a.virtual_rows());
-  invariants::length_is("hubs", "target", a.target.size(),
-                        a.rows - static_cast<offset>(a.split_row.size()) + a.segment_begin.back());
+  const auto split_rows = static_cast<offset>(a.split_row.size());
+  check.within("split_row", a.split_row, a.rows);
+  check.length("segment_begin", a.segment_begin.size(), split_rows + 1);
+  check.rises("split_row", a.split_row, 0, split_rows);
+  check.that(a.segment_begin[0] == 0, "segment_begin does not start at 0");
+  for (offset c = 0; c < split_rows; ++c)
+    check.that(a.segment_begin[c + 1] > a.segment_begin[c], "row {} has no segments", a.split_row[c]);
+  check.that(a.segment_begin.back() <= a.virtual_rows(), "{} segments are more than the {} virtual rows",
+             a.segment_begin.back(), a.virtual_rows());
+  check.length("target", a.target.size(), a.rows - split_rows + a.segment_begin.back());
 }
 
 /// There are as many virtual rows as rows and segments: none is missing if none is named twice.
@@ -177,24 +180,24 @@ template <class V> void check_targets(const hubs<V>& a) {
   for (const index row : a.split_row) is_row_taken[static_cast<std::size_t>(row)] = 1;
   for (offset s = 0; s < a.virtual_rows(); ++s) {
     const index to = a.target[s];
-    auto& taken = to < 0 ? is_segment_taken : is_row_taken;
-    const offset at = to < 0 ? -1 - offset{to} : to;
-    if (at >= static_cast<offset>(taken.size()))
-      refuse("target[{}] is {}, outside {} to {}", s, to, -a.segment_begin.back(), a.rows - 1);
-    if (taken[static_cast<std::size_t>(at)]++) refuse("target[{}] is {}, which has its virtual rows", s, to);
+    auto& is_taken = to < 0 ? is_segment_taken : is_row_taken;
+    const auto at = static_cast<std::size_t>(to < 0 ? -1 - offset{to} : to);
+    check.that(at < is_taken.size(), "target[{}] is {}, outside {} to {}", s, to, -a.segment_begin.back(),
+               a.rows - 1);
+    check.that(is_taken[at] == 0, "target[{}] is {}, which has its virtual rows", s, to);
+    is_taken[at] = 1;
   }
 }
 
 /// The segments of a row take its entries in turn.
 template <class V> void check_lengths(const hubs<V>& a) {
-  invariants::length_is("hubs", "hub_length", a.hub_length.size(), a.virtual_rows());
-  invariants::length_is("hubs", "rest_length", a.rest_length.size(), a.virtual_rows());
+  check.length("hub_length", a.hub_length.size(), a.virtual_rows());
+  check.length("rest_length", a.rest_length.size(), a.virtual_rows());
   std::vector<offset> segment(static_cast<std::size_t>(a.segment_begin.back()));
   for (offset s = 0; s < a.virtual_rows(); ++s) {
     const offset length = offset{a.hub_length[s]} + a.rest_length[s];
-    if (length > a.most_virtual_row_entries)
-      refuse("virtual row {} has {} + {} entries, more than {}", s, a.hub_length[s], a.rest_length[s],
-             a.most_virtual_row_entries);
+    check.that(length <= a.most_virtual_row_entries, "virtual row {} has {} + {} entries, more than {}", s,
+               a.hub_length[s], a.rest_length[s], a.most_virtual_row_entries);
     if (a.target[s] < 0) segment[static_cast<std::size_t>(-1 - offset{a.target[s]})] = length;
   }
   for (std::size_t c = 0; c < a.split_row.size(); ++c) {
@@ -202,14 +205,14 @@ template <class V> void check_lengths(const hubs<V>& a) {
     const auto begin = segment.begin() + a.segment_begin[c];
     const offset entries = std::accumulate(begin, begin + n, offset{0});
     for (offset p = 0; p < n; ++p)
-      if (begin[p] != length_of_segment(entries, n, p))
-        refuse("segment {} of row {} has {} entries instead of {}", p, a.split_row[c], begin[p],
-               length_of_segment(entries, n, p));
+      check.that(begin[p] == length_of_segment(entries, n, p),
+                 "segment {} of row {} has {} entries instead of {}", p, a.split_row[c], begin[p],
+                 length_of_segment(entries, n, p));
   }
 }
 
 template <class V> void check_slices(const hubs<V>& a) {
-  invariants::length_is("hubs", "slices", a.slices.size(), (a.virtual_rows() + 31) / 32);
+  check.length("slices", a.slices.size(), (a.virtual_rows() + 31) / 32);
   offset hub_steps = 0, rest_steps = 0;
   std::array<offset, 4> values{};  // of each kind
   for (std::size_t i = 0; i < a.slices.size(); ++i) {
@@ -217,50 +220,49 @@ template <class V> void check_slices(const hubs<V>& a) {
     const auto begin = static_cast<offset>(i) * 32, end = std::min(begin + 32, a.virtual_rows());
     const auto hub = *std::max_element(a.hub_length.begin() + begin, a.hub_length.begin() + end);
     const auto rest = *std::max_element(a.rest_length.begin() + begin, a.rest_length.begin() + end);
-    if (slice.hub_steps != hub || slice.rest_steps != rest)
-      refuse("slice {} has {} and {} steps instead of {} and {}", i, slice.hub_steps, slice.rest_steps, hub,
-             rest);
-    if (slice.hub_step != hub_steps || slice.rest_step != rest_steps)
-      refuse("slice {} starts at steps {} and {} instead of {} and {}", i, slice.hub_step, slice.rest_step,
-             hub_steps, rest_steps);
-    if (slice.values > hubs_values::full) refuse("slice {} has an unknown kind of values", i);
-    if (slice.values == hubs_values::one && hub == 0 && rest == 0)
-      refuse("slice {} has a value but no entries", i);
+    check.that(slice.hub_steps == hub && slice.rest_steps == rest,
+               "slice {} has {} and {} steps instead of {} and {}", i, slice.hub_steps, slice.rest_steps, hub,
+               rest);
+    check.that(slice.hub_step == hub_steps && slice.rest_step == rest_steps,
+               "slice {} starts at steps {} and {} instead of {} and {}", i, slice.hub_step, slice.rest_step,
+               hub_steps, rest_steps);
+    check.that(slice.values <= hubs_values::full, "slice {} has an unknown kind of values", i);
+    check.that(slice.values != hubs_values::one || hub > 0 || rest > 0, "slice {} has a value but no entries",
+               i);
     offset& next = values[static_cast<std::size_t>(slice.values)];
-    if (slice.value != next) refuse("slice {} has its values at {} instead of {}", i, slice.value, next);
+    check.that(slice.value == next, "slice {} has its values at {} instead of {}", i, slice.value, next);
     hub_steps += hub;
     rest_steps += rest;
     next += slice.values == hubs_values::one ? 1 : hub + rest;
   }
-  invariants::length_is("hubs", "hub_number", a.hub_number.size(), hub_steps * 32);
-  invariants::length_is("hubs", "rest_col", a.rest_col.size(), rest_steps * 32);
-  invariants::length_is("hubs", "constant", a.constant.size(), values[0]);
-  invariants::length_is("hubs", "coded_value", a.coded_value.size(), values[1] * 32);
-  invariants::length_is("hubs", "single_value", a.single_value.size(), values[2] * 32);
-  invariants::length_is("hubs", "full_value", a.full_value.size(), values[3] * 32);
+  check.length("hub_number", a.hub_number.size(), hub_steps * 32);
+  check.length("rest_col", a.rest_col.size(), rest_steps * 32);
+  check.length("constant", a.constant.size(), values[0]);
+  check.length("coded_value", a.coded_value.size(), values[1] * 32);
+  check.length("single_value", a.single_value.size(), values[2] * 32);
+  check.length("full_value", a.full_value.size(), values[3] * 32);
 }
 
 template <class V> void check_numbers(const hubs<V>& a) {
-  invariants::within("hubs", "rest_col", a.rest_col, a.cols);
+  check.within("rest_col", a.rest_col, a.cols);
   for (std::size_t i = 0; i < a.hub_number.size(); ++i)
-    if (a.hub_number[i] >= a.hub.size())
-      refuse("hub_number[{}] is {}, but there are {} hubs", i, a.hub_number[i], a.hub.size());
-  if (a.dictionary.size() > a.most_coded)
-    refuse("dictionary is {} long, more than {}", a.dictionary.size(), a.most_coded);
+    check.that(a.hub_number[i] < a.hub.size(), "hub_number[{}] is {}, but there are {} hubs", i,
+               a.hub_number[i], a.hub.size());
+  check.that(a.dictionary.size() <= a.most_coded, "dictionary is {} long, more than {}", a.dictionary.size(),
+             a.most_coded);
   for (std::size_t i = 0; i < a.coded_value.size(); ++i)
-    if (a.coded_value[i] >= a.dictionary.size())
-      refuse("coded_value[{}] is {}, but the dictionary has {}", i, a.coded_value[i], a.dictionary.size());
+    check.that(a.coded_value[i] < a.dictionary.size(), "coded_value[{}] is {}, but the dictionary has {}", i,
+               a.coded_value[i], a.dictionary.size());
 }
 
 }  // namespace
 
 template <class V> void validate(const hubs<V>& a) {
-  invariants::sizes_are_not_negative("hubs", a.rows, a.cols);
-  if (a.hub.size() > a.most_hubs) refuse("{} hubs are more than {}", a.hub.size(), a.most_hubs);
-  invariants::within("hubs", "hub", a.hub, a.cols);
+  check.sizes(a.rows, a.cols);
+  check.that(a.hub.size() <= a.most_hubs, "{} hubs are more than {}", a.hub.size(), a.most_hubs);
+  check.within("hub", a.hub, a.cols);
   std::vector<char> is_hub(static_cast<std::size_t>(a.cols));
-  for (const index j : a.hub)
-    if (is_hub[static_cast<std::size_t>(j)]++) refuse("hub names {} twice", j);
+  for (const index j : a.hub) check.that(is_hub[static_cast<std::size_t>(j)]++ == 0, "hub names {} twice", j);
   check_segments(a);
   check_targets(a);
   check_lengths(a);
@@ -278,23 +280,9 @@ template <class V> hubs<V> to_hubs(csr_view<V> a, const hubs_options& options, p
   for (std::size_t h = 0; h < out.hub.size(); ++h) number[out.hub[h]] = static_cast<index>(h);
   const std::vector<virtual_row> rows = make_virtual_rows(a, number, out);
   for (std::size_t begin = 0; begin < rows.size(); begin += 32)
-    append_slice(a, std::span(rows).subspan(begin, std::min<std::size_t>(32, rows.size() - begin)), out);
+    append_slice(a, number, std::span(rows).subspan(begin, std::min<std::size_t>(32, rows.size() - begin)),
+                 out);
   require_within_budget("hubs", footprint_of(out), footprint_of(a), budget);
-  for (std::size_t v = 0; v < rows.size(); ++v) {
-    const hubs_slice<offset>& slice = out.slices[v / 32];
-    const auto lane = static_cast<offset>(v % 32);
-    offset hub = 0, rest = 0;
-    for (offset k = 0; k < rows[v].length(); ++k) {
-      const offset entry = rows[v].entry(k);
-      const index h = number[a.col[entry]];
-      const offset step = h >= 0 ? hub : slice.hub_steps + rest;
-      if (h >= 0)
-        out.hub_number[(slice.hub_step + hub++) * 32 + lane] = static_cast<std::uint16_t>(h);
-      else
-        out.rest_col[(slice.rest_step + rest++) * 32 + lane] = a.col[entry];
-      put_value(out, slice, (slice.value + step) * 32 + lane, a.val[entry]);
-    }
-  }
   return out;
 }
 

@@ -16,7 +16,7 @@ enum class hubs_values : std::uint8_t { one, coded, single, full };
 /// for each virtual row. Aligned so that a GPU reads it in one load.
 template <class Offset> struct alignas(16) hubs_slice {
   Offset hub_step, rest_step;  // its first among the matrix's hub steps, and among its rest steps
-  Offset value;                // its first step in the values of its kind; one: its place in `constant`
+  Offset value;                // its first step in the array of its kind of values; one: index of `constant`
   std::uint8_t hub_steps, rest_steps;  // the longest virtual row's number of entries of either kind
   hubs_values values;                  // `one` only if there is an entry
 };

@@ -1,9 +1,7 @@
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/hyb.hpp>
+#include <nonzero/formats/invariants_internal.hpp>
 
 namespace nz {
 
@@ -18,15 +16,15 @@ template <class V> offset default_hyb_width(csr_view<V> a) {
 }
 
 template <class V> void validate(const hyb<V>& a) {
+  constexpr invariants check{"hyb"};
   validate(a.regular);
   validate(a.rest);
-  if (a.rest.rows != a.regular.rows || a.rest.cols != a.regular.cols)
-    throw shape_error(fmt::format("hyb: the ell part is {} x {} but the coo part {} x {}", a.regular.rows,
-                                  a.regular.cols, a.rest.rows, a.rest.cols));
+  check.that(a.rest.rows == a.regular.rows && a.rest.cols == a.regular.cols,
+             "regular is {} x {} but rest {} x {}", a.regular.rows, a.regular.cols, a.rest.rows, a.rest.cols);
+  if (a.regular.width == 0) return;
+  const index* last_col = a.regular.col.data() + (a.regular.width - 1) * a.rows();
   for (const index i : a.rest.row)
-    if (a.regular.width > 0 && a.regular.col[(a.regular.width - 1) * a.rows() + i] == padding_column)
-      throw shape_error(
-          fmt::format("hyb: row {} has entries in the coo part but padding in the ell part", i));
+    check.that(last_col[i] != padding_column, "row {} has entries in rest but padding in regular", i);
 }
 
 template <class V> footprint footprint_of(const hyb<V>& a) {
@@ -57,15 +55,12 @@ template <class V> hyb<V> to_hyb(csr_view<V> a, offset width, padding_budget bud
   return out;
 }
 
-template <class V> csr<V> to_csr(const hyb<V>& a) { return csr_from_entries<V>(a); }
-
-#define NONZERO_INSTANTIATE(V)                                 \
-  template offset default_hyb_width(csr_view<V>);              \
-  template void validate(const hyb<V>&);                       \
-  template footprint footprint_of(const hyb<V>&);              \
-  template footprint hyb_footprint(csr_view<V>, offset);       \
-  template hyb<V> to_hyb(csr_view<V>, offset, padding_budget); \
-  template csr<V> to_csr(const hyb<V>&);
+#define NONZERO_INSTANTIATE(V)                           \
+  template offset default_hyb_width(csr_view<V>);        \
+  template void validate(const hyb<V>&);                 \
+  template footprint footprint_of(const hyb<V>&);        \
+  template footprint hyb_footprint(csr_view<V>, offset); \
+  template hyb<V> to_hyb(csr_view<V>, offset, padding_budget);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE
 

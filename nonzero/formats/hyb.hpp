@@ -15,6 +15,12 @@ template <class V> struct hyb {
   index cols() const { return regular.cols; }
 };
 
+/// Arrays of a hyb that belong to somebody else, in the host's memory or in a device's. Borrows as csr_view.
+template <class V> struct hyb_view {
+  ell_view<V> regular;
+  coo_view<V> rest;
+};
+
 /// The default width: the largest k such that at least a third of the rows, and at least one, have k entries
 /// or more (0 for a matrix without entries). ELL moves an entry about three times as fast as COO (Bell &
 /// Garland 2008, §4.5), so one more ELL column pays as long as a third of its places are used.
@@ -33,7 +39,6 @@ template <class V> hyb<V> to_hyb(csr_view<V> a, offset width = -1, padding_budge
 template <class V> hyb<V> to_hyb(const csr<V>& a, offset width = -1, padding_budget budget = {}) {
   return to_hyb(csr_view<V>(a), width, budget);
 }
-template <class V> csr<V> to_csr(const hyb<V>& a);
 
 /// body(row, column, value) for every entry; those of a row in its own order.
 template <class V, class Body> void for_each_entry(const hyb<V>& a, Body body) {

@@ -1,53 +1,43 @@
-#include <fmt/format.h>
-
-#include <nonzero/core/array.hpp>
-#include <nonzero/core/errors.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 
-namespace nz::invariants {
+namespace nz {
 
-void sizes_are_not_negative(std::string_view format, index rows, index cols) {
-  if (rows < 0 || cols < 0)
-    throw shape_error(fmt::format("{}: a size of {} x {} is negative", format, rows, cols));
+void invariants::fail(const std::string& what) const {
+  throw shape_error(fmt::format("{}: {}", format, what));
 }
 
-void length_is(std::string_view format, std::string_view array, std::size_t length, offset expected) {
-  if (length == static_cast<std::size_t>(expected)) return;
-  throw shape_error(fmt::format("{}: {} is {} long instead of {}", format, array, length, expected));
+void invariants::sizes(index rows, index cols) const {
+  that(rows >= 0 && cols >= 0, "a size of {} x {} is negative", rows, cols);
 }
 
-void never_falls(std::string_view format, std::string_view array, std::span<const index> values) {
-  for (std::size_t i = 1; i < values.size(); ++i)
-    if (values[i] < values[i - 1])
-      throw shape_error(fmt::format("{}: {} falls from {} to {} at position {}", format, array, values[i - 1],
-                                    values[i], i));
+void invariants::length(std::string_view array, std::size_t found, offset expected) const {
+  that(found == static_cast<std::size_t>(expected), "{} is {} long instead of {}", array, found, expected);
 }
 
-void begins_cover(std::string_view format, std::string_view array, std::span<const offset> begin,
-                  offset total) {
-  if (begin.empty() || begin.front() != 0)
-    throw shape_error(fmt::format("{}: {} does not start at 0", format, array));
-  for (std::size_t i = 1; i < begin.size(); ++i)
-    if (begin[i] < begin[i - 1])
-      throw shape_error(
-          fmt::format("{}: {} falls from {} to {} at position {}", format, array, begin[i - 1], begin[i], i));
-  if (begin.back() != total)
-    throw shape_error(
-        fmt::format("{}: {} ends at {} instead of the {} entries", format, array, begin.back(), total));
-}
-
-void within(std::string_view format, std::string_view array, std::span<const index> values, index limit) {
+void invariants::within(std::string_view array, std::span<const index> values, index limit) const {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i] < 0 || values[i] >= limit)
-      throw shape_error(
-          fmt::format("{}: {}[{}] is {}, outside 0 to {}", format, array, i, values[i], limit - 1));
+      fail(fmt::format("{}[{}] is {}, outside 0 to {}", array, i, values[i], limit - 1));
 }
 
-void is_permutation(std::string_view format, std::string_view array, std::span<const index> row) {
-  within(format, array, row, static_cast<index>(row.size()));
+void invariants::begins(std::string_view array, std::span<const offset> begin, offset total) const {
+  that(!begin.empty() && begin.front() == 0, "{} does not start at 0", array);
+  never_falls(array, begin);
+  that(begin.back() == total, "{} ends at {} instead of the {} entries", array, begin.back(), total);
+}
+
+void invariants::rises(std::string_view array, std::span<const index> values, offset first,
+                       offset last) const {
+  for (offset i = first + 1; i < last; ++i)
+    if (values[i] <= values[i - 1])
+      fail(fmt::format("{} does not rise from {} to {} at position {}", array, values[i - 1], values[i], i));
+}
+
+void invariants::permutation(std::string_view array, std::span<const index> row) const {
+  within(array, row, static_cast<index>(row.size()));
   nz::array<unsigned char> seen(row.size(), 0);
   for (const index i : row)
-    if (seen[i]++) throw shape_error(fmt::format("{}: {} names {} twice", format, array, i));
+    if (seen[i]++) fail(fmt::format("{} names {} twice", array, i));
 }
 
-}  // namespace nz::invariants
+}  // namespace nz

@@ -1,23 +1,65 @@
 #pragma once
 
-#include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
-#include <nonzero/core/types.hpp>
+#include <fmt/format.h>
 
-// Invariants that several formats share. All throw `shape_error` naming the format, the array and the first
-// wrong place. For `validate` only.
-namespace nz::invariants {
+#include <nonzero/formats/ell.hpp>
 
-void sizes_are_not_negative(std::string_view format, index rows, index cols);
-void length_is(std::string_view format, std::string_view array, std::size_t length, offset expected);
-void never_falls(std::string_view format, std::string_view array, std::span<const index> values);
-/// `begin` starts at 0, never falls and ends at `total`.
-void begins_cover(std::string_view format, std::string_view array, std::span<const offset> begin,
-                  offset total);
-void within(std::string_view format, std::string_view array, std::span<const index> values, index limit);
-/// `row` holds each of 0 … rows-1 once.
-void is_permutation(std::string_view format, std::string_view array, std::span<const index> row);
+namespace nz {
 
-}  // namespace nz::invariants
+/// What `validate` of a format uses. Every function throws `shape_error` naming the format, and of an array
+/// the first wrong place.
+struct invariants {
+  std::string_view format;
+
+  template <class... Args>
+  void that(bool holds, fmt::format_string<Args...> otherwise, Args&&... args) const {
+    if (!holds) fail(fmt::format(otherwise, std::forward<Args>(args)...));
+  }
+  [[noreturn]] void fail(const std::string& what) const;
+
+  void sizes(index rows, index cols) const;  // >= 0
+  void length(std::string_view array, std::size_t found, offset expected) const;
+  void within(std::string_view array, std::span<const index> values, index limit) const;
+  /// Starts at 0, never falls and ends at `total`.
+  void begins(std::string_view array, std::span<const offset> begin, offset total) const;
+  /// Rises from position `first` to position `last` - 1.
+  void rises(std::string_view array, std::span<const index> values, offset first, offset last) const;
+  /// `row` has each of 0 … rows-1 once.
+  void permutation(std::string_view array, std::span<const index> row) const;
+
+  template <class T> void never_falls(std::string_view array, std::span<const T> values) const {
+    for (std::size_t i = 1; i < values.size(); ++i)
+      that(values[i] >= values[i - 1], "{} falls from {} to {} at position {}", array, values[i - 1],
+           values[i], i);
+  }
+  /// Places with a column in the matrix, or with padding_column and the value 0.
+  template <class V> void places(const array<index>& col, const array<V>& val, index cols) const {
+    for (std::size_t at = 0; at < col.size(); ++at)
+      if (col[at] == padding_column)
+        that(val[at] == V{0}, "padding at {} holds a value", at);
+      else
+        that(col[at] >= 0 && col[at] < cols, "col[{}] is {}, outside 0 to {}", at, col[at], cols - 1);
+  }
+  /// The places [first, last) have the longest rows first; rows of equal length are in the order of the
+  /// matrix. length_of(place) is called in the order of places.
+  template <class Length>
+  void sorted_by_length(std::span<const index> row, index first, index last, Length length_of) const {
+    offset longer = 0;
+    for (index p = first; p < last; ++p) {
+      const offset here = length_of(p);
+      if (p > first) {
+        that(here <= longer, "place {} is longer than the one before it", p);
+        that(here < longer || row[p] > row[p - 1], "rows {} and {} are equally long but out of order",
+             row[p - 1], row[p]);
+      }
+      longer = here;
+    }
+  }
+};
+
+}  // namespace nz

@@ -1,29 +1,21 @@
 #include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
-
-#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/jds.hpp>
 
 namespace nz {
 
 template <class V> void validate(const jds<V>& a) {
-  invariants::sizes_are_not_negative("jds", a.rows, a.cols);
-  invariants::length_is("jds", "row", a.row.size(), a.rows);
-  invariants::is_permutation("jds", "row", a.row);
-  invariants::length_is("jds", "row_begin", a.row_begin.size(), offset{a.rows} + 1);
-  invariants::begins_cover("jds", "row_begin", a.row_begin, static_cast<offset>(a.col.size()));
-  for (index p = 1; p < a.rows; ++p) {
-    const offset longer = a.row_begin[p] - a.row_begin[p - 1], length = a.row_begin[p + 1] - a.row_begin[p];
-    if (length > longer) throw shape_error(fmt::format("jds: place {} is longer than the one before it", p));
-    if (length == longer && a.row[p] < a.row[p - 1])
-      throw shape_error(
-          fmt::format("jds: rows {} and {} are equally long but out of order", a.row[p - 1], a.row[p]));
-  }
-  invariants::within("jds", "col", a.col, a.cols);
-  invariants::length_is("jds", "val", a.val.size(), a.nnz());
+  constexpr invariants check{"jds"};
+  check.sizes(a.rows, a.cols);
+  check.length("row", a.row.size(), a.rows);
+  check.permutation("row", a.row);
+  check.length("row_begin", a.row_begin.size(), offset{a.rows} + 1);
+  check.begins("row_begin", a.row_begin, static_cast<offset>(a.col.size()));
+  check.sorted_by_length(a.row, 0, a.rows, [&](index p) { return a.row_begin[p + 1] - a.row_begin[p]; });
+  check.within("col", a.col, a.cols);
+  check.length("val", a.val.size(), a.nnz());
 }
 
 template <class V> footprint footprint_of(const jds<V>& a) {
@@ -56,15 +48,12 @@ template <class V> jds<V> to_jds(csr_view<V> a) {
   return out;
 }
 
-template <class V> csr<V> to_csr(const jds<V>& a) { return csr_from_entries<V>(a); }
-
 #define NONZERO_INSTANTIATE(V)                               \
   template void validate(const jds<V>&);                     \
   template footprint footprint_of(const jds<V>&);            \
   template footprint jds_footprint(csr_view<V>);             \
   template array<index> rows_by_falling_length(csr_view<V>); \
-  template jds<V> to_jds(csr_view<V>);                       \
-  template csr<V> to_csr(const jds<V>&);
+  template jds<V> to_jds(csr_view<V>);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE
 

@@ -39,7 +39,6 @@ template <class V> footprint jds_footprint(csr_view<V> a);
 template <class V> footprint jds_footprint(const csr<V>& a) { return jds_footprint(csr_view<V>(a)); }
 template <class V> jds<V> to_jds(csr_view<V> a);
 template <class V> jds<V> to_jds(const csr<V>& a) { return to_jds(csr_view<V>(a)); }
-template <class V> csr<V> to_csr(const jds<V>& a);
 
 /// The rows of `a`, longest first; rows of equal length in the order of the matrix.
 template <class V> array<index> rows_by_falling_length(csr_view<V> a);

@@ -27,6 +27,9 @@ struct packed_run {
                     // its rows, exceptions too
   offset value;     // one: constant[this + k]; else see place_of: width * rows elements
 
+  /// The number of its values in their array.
+  offset stored_values() const { return values == packed_values::one ? width : offset{width} * rows; }
+
   static constexpr index block_rows = 16;
   /// Where the k-th value of row i of the run is: blocks of rows one after the other, each stored column by
   /// column, so that a block's values are read in order.
@@ -71,6 +74,37 @@ template <class V> struct packed {
   array<V> full_value;
 };
 
+/// Arrays of a packed that belong to somebody else. Borrows as csr_view. Pointers, because code for one
+/// instruction set must not instantiate templates that code for others uses too.
+template <class V> struct packed_view {
+  index rows = 0, cols = 0;  // as in packed, and so are the arrays
+  const packed_slice* slices = nullptr;
+  const packed_run* runs = nullptr;
+  const std::uint16_t* rest_row = nullptr;
+  const index* rest_length = nullptr;
+  const index* diagonal = nullptr;
+  const V* constant = nullptr;
+  const std::uint16_t* near_column = nullptr;
+  const index* far_column = nullptr;
+  const float* single_value = nullptr;
+  const V* full_value = nullptr;
+
+  packed_view() = default;
+  packed_view(const packed<V>& a)  // NOLINT: an owner is used where a view is expected
+      : rows(a.rows),
+        cols(a.cols),
+        slices(a.slices.data()),
+        runs(a.runs.data()),
+        rest_row(a.rest_row.data()),
+        rest_length(a.rest_length.data()),
+        diagonal(a.diagonal.data()),
+        constant(a.constant.data()),
+        near_column(a.near_column.data()),
+        far_column(a.far_column.data()),
+        single_value(a.single_value.data()),
+        full_value(a.full_value.data()) {}
+};
+
 /// Calls body(0) … body(count-1), each once, in any order, possibly in parallel.
 using for_each_runner = std::function<void(offset count, const std::function<void(offset)>& body)>;
 void run_in_order(offset count, const std::function<void(offset)>& body);
@@ -86,60 +120,57 @@ packed<V> to_packed(const csr<V>& a, std::span<const index> first_row, const for
 /// The same with slices of 1,024 rows, one after the other.
 template <class V> packed<V> to_packed(csr_view<V> a);
 template <class V> packed<V> to_packed(const csr<V>& a) { return to_packed(csr_view<V>(a)); }
-template <class V> csr<V> to_csr(const packed<V>& a);
 
 template <class V> void validate(const packed<V>& a);
 template <class V> footprint footprint_of(const packed<V>& a);
 template <class V> footprint packed_footprint(csr_view<V> a);
 template <class V> footprint packed_footprint(const csr<V>& a) { return packed_footprint(csr_view<V>(a)); }
 
-/// body(local row, column, value) for the entries of a slice's rest, as stored; those of a row in order.
-template <class V, class Body> void for_each_rest_entry(const packed<V>& a, std::size_t slice, Body body) {
-  const packed_slice &s = a.slices[slice], &next = a.slices[slice + 1];
-  offset column = s.column, value = s.value;
-  const auto take = [&](offset place) {
-    const index col =
-        s.first_column + (s.columns == packed_columns::near ? a.near_column[column] : a.far_column[column]);
-    ++column;
-    const V val = s.values == packed_values::one      ? a.constant[value]
-                  : s.values == packed_values::single ? static_cast<V>(a.single_value[value])
-                                                      : a.full_value[value];
-    value += s.values != packed_values::one;
-    body(a.rest_row[place], col, val);
-  };
-  for (offset first = s.rest; first < next.rest; first += packed<V>::group_rows) {
-    const offset last = std::min<offset>(first + packed<V>::group_rows, next.rest);
-    const bool is_whole = last - first == packed<V>::group_rows;
-    const index together = is_whole ? a.rest_length[last - 1] : 0;
+/// body(place, k) for the entries of the rest of a slice, in the order in which they are stored: entry k of
+/// the row at a place. The rows have the given lengths.
+template <class Body> void for_each_rest_place(const index* length, offset places, Body body) {
+  constexpr offset group_rows = packed<double>::group_rows;
+  for (offset first = 0; first < places; first += group_rows) {
+    const offset last = std::min(first + group_rows, places);
+    const index together = last - first == group_rows ? length[last - 1] : 0;
     for (index k = 0; k < together; ++k)
-      for (offset r = first; r < last; ++r) take(r);
+      for (offset r = first; r < last; ++r) body(r, k);
     for (offset r = first; r < last; ++r)
-      for (index k = together; k < a.rest_length[r]; ++k) take(r);
+      for (index k = together; k < length[r]; ++k) body(r, k);
   }
 }
 
-/// The k-th value of a run's row i, counted from its first.
-template <class V> V run_value(const packed<V>& a, const packed_run& run, index k, index i) {
-  if (run.values == packed_values::one) return a.constant[run.value + k];
-  const offset at = run.place_of(k, i);
-  return run.values == packed_values::single ? static_cast<V>(a.single_value[at]) : a.full_value[at];
+template <class V> V packed_value(const packed<V>& a, packed_values kind, offset at) {
+  if (kind == packed_values::one) return a.constant[at];
+  return kind == packed_values::single ? static_cast<V>(a.single_value[at]) : a.full_value[at];
 }
 
 /// body(row, column, value) for every entry; those of a row in its own order.
 template <class V, class Body> void for_each_entry(const packed<V>& a, Body body) {
-  for (std::size_t s = 0; s + 1 < a.slices.size(); ++s) {
-    const index first = a.slices[s].first_row;
-    std::vector<char> is_rest(static_cast<std::size_t>(a.slices[s + 1].first_row - first));
-    for (offset r = a.slices[s].rest; r < a.slices[s + 1].rest; ++r) is_rest[a.rest_row[r]] = 1;
-    for (offset r = a.slices[s].run; r < a.slices[s + 1].run; ++r) {
+  for (std::size_t n = 0; n + 1 < a.slices.size(); ++n) {
+    packed_slice s = a.slices[n];
+    const packed_slice& next = a.slices[n + 1];
+    std::vector<char> is_rest(static_cast<std::size_t>(next.first_row - s.first_row));
+    for (offset r = s.rest; r < next.rest; ++r) is_rest[a.rest_row[r]] = 1;
+    for (offset r = s.run; r < next.run; ++r) {
       const packed_run& run = a.runs[static_cast<std::size_t>(r)];
       for (index i = 0; i < run.rows; ++i) {
-        const index row = run.first_row + i, local = row - first;
-        for (index k = 0; k < run.width && !is_rest[static_cast<std::size_t>(local)]; ++k)
-          body(row, row + a.diagonal[run.diagonal + k], run_value(a, run, k, i));
+        const index row = run.first_row + i;
+        if (is_rest[static_cast<std::size_t>(row - s.first_row)]) continue;
+        for (index k = 0; k < run.width; ++k)
+          body(row, row + a.diagonal[run.diagonal + k],
+               packed_value(a, run.values,
+                            run.values == packed_values::one ? run.value + k : run.place_of(k, i)));
       }
     }
-    for_each_rest_entry(a, s, [&](index local, index col, V val) { body(first + local, col, val); });
+    for_each_rest_place(a.rest_length.data() + s.rest, next.rest - s.rest, [&](offset place, index) {
+      const bool is_near = s.columns == packed_columns::near;
+      const index from_first = is_near ? a.near_column[s.column] : a.far_column[s.column];
+      body(s.first_row + a.rest_row[s.rest + place], s.first_column + from_first,
+           packed_value(a, s.values, s.value));
+      ++s.column;
+      s.value += s.values != packed_values::one;
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/packed_slice_internal.hpp>
@@ -78,15 +79,10 @@ template <class V> class run_finder {
   void keep(packed_run& run) {
     for (const index exception : exceptions_)
       out_.rest.push_back(static_cast<std::uint16_t>(exception - first_));
-    packed_sizes& sizes = out_.sizes;
-    run.diagonal = sizes.diagonals;
-    sizes.diagonals += run.width;
     if (run.values != packed_values::one && has_single_values(run)) run.values = packed_values::single;
-    offset& used = run.values == packed_values::one      ? sizes.constants
-                   : run.values == packed_values::single ? sizes.singles
-                                                         : sizes.fulls;
-    run.value = used;
-    used += run.values == packed_values::one ? run.width : offset{run.width} * run.rows;
+    offset &diagonals = out_.sizes[in_diagonal], &values = out_.sizes[array_of(run.values)];
+    run.diagonal = std::exchange(diagonals, diagonals + run.width);
+    run.value = std::exchange(values, values + run.stored_values());
     out_.runs.push_back(run);
   }
 
@@ -119,28 +115,36 @@ template <class V> void draft_rest(csr_view<V> a, index first, packed_draft& out
       is_one = is_one && have_same_bits(*one, a.val[k]);
       are_single = are_single && is_exactly_single(a.val[k]);
     }
-  out.first_column = entries > 0 ? low : 0;
-  out.columns = high - out.first_column <= std::numeric_limits<std::uint16_t>::max() ? packed_columns::near
-                                                                                     : packed_columns::far;
+  packed_slice& slice = out.slice;
+  slice.first_row = first;
+  slice.first_column = entries > 0 ? low : 0;
+  slice.columns = high - slice.first_column <= std::numeric_limits<std::uint16_t>::max()
+                      ? packed_columns::near
+                      : packed_columns::far;
   // A kernel reads the one value before it knows whether there are entries.
-  out.values = entries == 0 ? packed_values::full
-               : is_one     ? packed_values::one
-               : are_single ? packed_values::single
-                            : packed_values::full;
-  out.sizes.rest = static_cast<offset>(out.rest.size());
-  (out.columns == packed_columns::near ? out.sizes.nears : out.sizes.fars) += entries;
-  if (out.values == packed_values::one)
-    ++out.sizes.constants;
+  slice.values = entries == 0 ? packed_values::full
+                 : is_one     ? packed_values::one
+                 : are_single ? packed_values::single
+                              : packed_values::full;
+  out.sizes[in_rest] = static_cast<offset>(out.rest.size());
+  out.sizes[array_of(slice.columns)] += entries;
+  offset& values = out.sizes[array_of(slice.values)];
+  slice.value = std::exchange(values, values + (slice.values == packed_values::one ? 1 : entries));
+}
+
+template <class V> void put_value(packed<V>& out, packed_values kind, offset at, V value) {
+  if (kind == packed_values::one)
+    out.constant[at] = value;
+  else if (kind == packed_values::single)
+    out.single_value[at] = static_cast<float>(value);
   else
-    (out.values == packed_values::single ? out.sizes.singles : out.sizes.fulls) += entries;
+    out.full_value[at] = value;
 }
 
 template <class V>
 void fill_run(csr_view<V> a, packed_run run, const packed_sizes& at, packed<V>& out, std::size_t place) {
-  run.diagonal += at.diagonals;
-  run.value += run.values == packed_values::one      ? at.constants
-               : run.values == packed_values::single ? at.singles
-                                                     : at.fulls;
+  run.diagonal += at[in_diagonal];
+  run.value += at[array_of(run.values)];
   out.runs[place] = run;
   const offset begin = a.row_begin[run.first_row];
   for (index k = 0; k < run.width; ++k) {
@@ -150,109 +154,53 @@ void fill_run(csr_view<V> a, packed_run run, const packed_sizes& at, packed<V>& 
   if (run.values == packed_values::one) return;
   for (index i = 0; i < run.rows; ++i) {
     const offset row = a.row_begin[run.first_row + i], length = a.row_length(run.first_row + i);
-    for (index k = 0; k < run.width; ++k) {
-      const offset to = run.place_of(k, i);
-      const V value = k < length ? a.val[row + k] : V{0};  // those of an exception are never used
-      if (run.values == packed_values::single)
-        out.single_value[to] = static_cast<float>(value);
-      else
-        out.full_value[to] = value;
-    }
+    for (index k = 0; k < run.width; ++k)  // values of an exception are never used
+      put_value(out, run.values, run.place_of(k, i), k < length ? a.val[row + k] : V{0});
   }
 }
-
-/// Where the next entry of a slice's rest goes.
-template <class V> class rest_writer {
- public:
-  rest_writer(packed<V>& out, const packed_slice& slice)
-      : out_(out), slice_(slice), column_(slice.column), value_(slice.value) {}
-
-  void put(index col, V val) {
-    const index from_first = col - slice_.first_column;
-    if (slice_.columns == packed_columns::near)
-      out_.near_column[column_++] = static_cast<std::uint16_t>(from_first);
-    else
-      out_.far_column[column_++] = from_first;
-    if (slice_.values == packed_values::one)
-      out_.constant[value_] = val;
-    else if (slice_.values == packed_values::single)
-      out_.single_value[value_++] = static_cast<float>(val);
-    else
-      out_.full_value[value_++] = val;
-  }
-
- private:
-  packed<V>& out_;
-  const packed_slice& slice_;
-  offset column_, value_;
-};
 
 }  // namespace
 
-packed_sizes& packed_sizes::operator+=(const packed_sizes& o) {
-  runs += o.runs;
-  rest += o.rest;
-  diagonals += o.diagonals;
-  constants += o.constants;
-  nears += o.nears;
-  fars += o.fars;
-  singles += o.singles;
-  fulls += o.fulls;
-  return *this;
-}
-
 template <class V> packed_draft draft_slice(csr_view<V> a, index first, index last) {
   packed_draft out = run_finder<V>(a, first, last).find();
-  out.sizes.runs = static_cast<offset>(out.runs.size());
+  out.sizes[in_runs] = static_cast<offset>(out.runs.size());
   draft_rest(a, first, out);
   return out;
 }
 
 template <class V>
-void fill_slice(csr_view<V> a, index first, const packed_draft& draft, const packed_sizes& at, packed<V>& out,
+void fill_slice(csr_view<V> a, const packed_draft& draft, const packed_sizes& at, packed<V>& out,
                 std::size_t slice) {
+  packed_slice s = draft.slice;
+  s.run += at[in_runs];
+  s.rest += at[in_rest];
+  s.column += at[array_of(s.columns)];
+  s.value += at[array_of(s.values)];
+  out.slices[slice] = s;
   for (std::size_t r = 0; r < draft.runs.size(); ++r)
-    fill_run(a, draft.runs[r], at, out, static_cast<std::size_t>(at.runs) + r);
-  // The values of the rest follow those of the runs.
-  packed_slice& s = out.slices[slice];
-  offset own_constants = 0, own_singles = 0, own_fulls = 0;
-  for (const packed_run& run : draft.runs)
-    (run.values == packed_values::one      ? own_constants
-     : run.values == packed_values::single ? own_singles
-                                           : own_fulls) +=
-        run.values == packed_values::one ? run.width : offset{run.width} * run.rows;
-  s = {first,
-       draft.first_column,
-       draft.columns,
-       draft.values,
-       at.runs,
-       at.rest,
-       draft.columns == packed_columns::near ? at.nears : at.fars,
-       draft.values == packed_values::one      ? at.constants + own_constants
-       : draft.values == packed_values::single ? at.singles + own_singles
-                                               : at.fulls + own_fulls};
-  rest_writer<V> writer(out, s);
-  const auto row_of = [&](std::size_t place) { return first + draft.rest[place]; };
-  for (std::size_t begin = 0; begin < draft.rest.size(); begin += packed<V>::group_rows) {
-    const std::size_t end = std::min<std::size_t>(begin + packed<V>::group_rows, draft.rest.size());
-    const bool is_whole = end - begin == static_cast<std::size_t>(packed<V>::group_rows);
-    const offset together = is_whole ? a.row_length(row_of(end - 1)) : 0;
-    for (offset k = 0; k < together; ++k)
-      for (std::size_t r = begin; r < end; ++r)
-        writer.put(a.col[a.row_begin[row_of(r)] + k], a.val[a.row_begin[row_of(r)] + k]);
-    for (std::size_t r = begin; r < end; ++r) {
-      for (offset k = a.row_begin[row_of(r)] + together; k < a.row_begin[row_of(r) + 1]; ++k)
-        writer.put(a.col[k], a.val[k]);
-      out.rest_row[static_cast<std::size_t>(at.rest) + r] = draft.rest[r];
-      out.rest_length[static_cast<std::size_t>(at.rest) + r] = static_cast<index>(a.row_length(row_of(r)));
-    }
+    fill_run(a, draft.runs[r], at, out, static_cast<std::size_t>(s.run) + r);
+  std::vector<offset> row_begin;
+  for (const std::uint16_t local : draft.rest) {
+    const offset place = s.rest + static_cast<offset>(row_begin.size());
+    out.rest_row[place] = local;
+    out.rest_length[place] = static_cast<index>(a.row_length(s.first_row + local));
+    row_begin.push_back(a.row_begin[s.first_row + local]);
   }
+  for_each_rest_place(out.rest_length.data() + s.rest, draft.sizes[in_rest], [&](offset place, index k) {
+    const offset entry = row_begin[static_cast<std::size_t>(place)] + k;
+    const index from_first = a.col[entry] - s.first_column;
+    if (s.columns == packed_columns::near)
+      out.near_column[s.column++] = static_cast<std::uint16_t>(from_first);
+    else
+      out.far_column[s.column++] = from_first;
+    put_value(out, s.values, s.value, a.val[entry]);
+    s.value += s.values != packed_values::one;
+  });
 }
 
-#define NONZERO_INSTANTIATE(V)                                                                       \
-  template packed_draft draft_slice(csr_view<V>, index, index);                                      \
-  template void fill_slice(csr_view<V>, index, const packed_draft&, const packed_sizes&, packed<V>&, \
-                           std::size_t);
+#define NONZERO_INSTANTIATE(V)                                  \
+  template packed_draft draft_slice(csr_view<V>, index, index); \
+  template void fill_slice(csr_view<V>, const packed_draft&, const packed_sizes&, packed<V>&, std::size_t);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -7,26 +8,31 @@
 
 namespace nz {
 
-/// How many elements of each array of `packed` a slice takes, or where it starts in them.
-struct packed_sizes {
-  offset runs = 0, rest = 0, diagonals = 0, constants = 0, nears = 0, fars = 0, singles = 0, fulls = 0;
-  packed_sizes& operator+=(const packed_sizes& o);
-};
+/// The arrays of `packed` that slices take elements of, as indices of packed_sizes.
+enum packed_array { in_runs, in_rest, in_diagonal, in_near, in_far, in_constant, in_single, in_full };
+
+constexpr packed_array array_of(packed_columns kind) {
+  return kind == packed_columns::near ? in_near : in_far;
+}
+constexpr packed_array array_of(packed_values kind) {
+  return kind == packed_values::one ? in_constant : kind == packed_values::single ? in_single : in_full;
+}
+
+/// How many elements of each array a slice takes, or where it starts in them.
+using packed_sizes = std::array<offset, in_full + 1>;
 
 /// What a slice will hold.
 struct packed_draft {
-  std::vector<packed_run> runs;     // `diagonal` and `value` counted from the slice's own start
+  packed_slice slice{};             // `run`, `rest`, `column` and `value` counted from the slice's own start
+  std::vector<packed_run> runs;     // likewise `diagonal` and `value`
   std::vector<std::uint16_t> rest;  // local rows, longest first
-  index first_column = 0;
-  packed_columns columns = packed_columns::near;
-  packed_values values = packed_values::one;
-  packed_sizes sizes;
+  packed_sizes sizes{};
 };
 
 template <class V> packed_draft draft_slice(csr_view<V> a, index first, index last);
-/// Writes the slice into arrays that have the room, at `at`.
+/// Writes slice number `slice` into arrays that have the room, at `at`.
 template <class V>
-void fill_slice(csr_view<V> a, index first, const packed_draft& draft, const packed_sizes& at, packed<V>& out,
+void fill_slice(csr_view<V> a, const packed_draft& draft, const packed_sizes& at, packed<V>& out,
                 std::size_t slice);
 
 }  // namespace nz

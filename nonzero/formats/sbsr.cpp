@@ -124,8 +124,7 @@ template <class V, class To> void start(csr_view<V> a, index block_size, sbsr<To
   require_square(a);
   out.rows = out.cols = a.rows;
   out.block_size = block_size != 0 ? block_size : find_symmetric_block_size(a);
-  if (std::find(std::begin(symmetric_block_sizes), std::end(symmetric_block_sizes), out.block_size) ==
-      std::end(symmetric_block_sizes))
+  if (std::ranges::count(symmetric_block_sizes, out.block_size) == 0)
     throw unsupported(fmt::format("sbsr: there are no blocks of size {}; choose 2, 3 or 4", out.block_size));
   if (a.rows % out.block_size != 0) refuse_blocks(out.block_size, out.block_rows());
 }
@@ -154,20 +153,20 @@ template <class V, class To> bool convert(csr_view<V> a, const sbsr_options& opt
   return std::find(found.begin(), found.end(), finding::not_exact) == found.end();
 }
 
+constexpr invariants check{"sbsr"};
+
 /// The last block of a block row.
 template <class V> void validate_diagonal(const sbsr<V>& a, index block_row) {
   const index size = a.block_size;
   const offset last = a.block_begin[block_row + 1] - 1;
-  if (a.block_col[last] != block_row)
-    throw shape_error(fmt::format("sbsr: the last block of block row {} is in block column {}", block_row,
-                                  a.block_col[last]));
+  check.that(a.block_col[last] == block_row, "the last block of block row {} is in block column {}",
+             block_row, a.block_col[last]);
   const V* block = a.val.data() + last * size * size;
   for (index r = 0; r < size; ++r)
     for (index c = 0; c < r; ++c)
-      if (!have_same_bits(block[place_in_block(size, a.panel_cols, r, c)],
-                          block[place_in_block(size, a.panel_cols, c, r)]))
-        throw shape_error(
-            fmt::format("sbsr: block {} is on the diagonal, but not symmetric at ({}, {})", last, r, c));
+      check.that(have_same_bits(block[place_in_block(size, a.panel_cols, r, c)],
+                                block[place_in_block(size, a.panel_cols, c, r)]),
+                 "block {} is on the diagonal, but not symmetric at ({}, {})", last, r, c);
 }
 
 }  // namespace
@@ -196,38 +195,27 @@ template <class V> sbsr<V> to_sbsr(csr_view<V> a, const sbsr_options& options) {
 }
 
 std::optional<sbsr<float>> to_sbsr_of_floats(csr_view<double> a, const sbsr_options& options) {
-  // Most matrices with other values have one near the begin.
-  const std::size_t looked_at = std::min<std::size_t>(a.val.size(), 1024);
-  for (std::size_t s = 0; s < looked_at; ++s)
-    if (!is_exactly_single(a.val[a.val.size() / looked_at * s])) return std::nullopt;
+  if (!is_sample_single(a)) return std::nullopt;
   std::optional<sbsr<float>> out(std::in_place);
   if (!convert(a, options, *out)) out.reset();
   return out;
 }
 
-template <class V> csr<V> to_csr(const sbsr<V>& a) { return csr_from_entries<V>(a); }
-
 template <class V> void validate(const sbsr<V>& a) {
-  invariants::sizes_are_not_negative("sbsr", a.rows, a.cols);
-  if (a.rows != a.cols) throw shape_error(fmt::format("sbsr: {} x {} is not square", a.rows, a.cols));
-  if (std::find(std::begin(symmetric_block_sizes), std::end(symmetric_block_sizes), a.block_size) ==
-      std::end(symmetric_block_sizes))
-    throw shape_error(fmt::format("sbsr: block_size is {}, not one of 2, 3 and 4", a.block_size));
-  if (a.rows % a.block_size != 0)
-    throw shape_error(fmt::format("sbsr: {} rows are no multiple of block_size, {}", a.rows, a.block_size));
-  if (a.panel_cols < 1 || a.panel_cols > a.block_size)
-    throw shape_error(fmt::format("sbsr: panel_cols is {}, outside 1 to {}", a.panel_cols, a.block_size));
-  invariants::length_is("sbsr", "block_begin", a.block_begin.size(), offset{a.block_rows()} + 1);
-  invariants::begins_cover("sbsr", "block_begin", a.block_begin, static_cast<offset>(a.block_col.size()));
-  invariants::length_is("sbsr", "val", a.val.size(), a.blocks() * a.block_size * a.block_size);
-  invariants::within("sbsr", "block_col", a.block_col, a.block_rows());
+  check.sizes(a.rows, a.cols);
+  check.that(a.rows == a.cols, "{} x {} is not square", a.rows, a.cols);
+  check.that(std::ranges::count(symmetric_block_sizes, a.block_size) == 1,
+             "block_size is {}, not one of 2, 3 and 4", a.block_size);
+  check.that(a.rows % a.block_size == 0, "{} rows are no multiple of block_size, {}", a.rows, a.block_size);
+  check.that(a.panel_cols >= 1 && a.panel_cols <= a.block_size, "panel_cols is {}, outside 1 to {}",
+             a.panel_cols, a.block_size);
+  check.length("block_begin", a.block_begin.size(), offset{a.block_rows()} + 1);
+  check.begins("block_begin", a.block_begin, static_cast<offset>(a.block_col.size()));
+  check.length("val", a.val.size(), a.blocks() * a.block_size * a.block_size);
+  check.within("block_col", a.block_col, a.block_rows());
   for (index i = 0; i < a.block_rows(); ++i) {
-    if (a.block_begin[i] == a.block_begin[i + 1])
-      throw shape_error(fmt::format("sbsr: block row {} has no block", i));
-    for (offset k = a.block_begin[i] + 1; k < a.block_begin[i + 1]; ++k)
-      if (a.block_col[k] <= a.block_col[k - 1])
-        throw shape_error(fmt::format("sbsr: block_col does not rise from {} to {} at position {}",
-                                      a.block_col[k - 1], a.block_col[k], k));
+    check.that(a.block_begin[i] < a.block_begin[i + 1], "block row {} has no block", i);
+    check.rises("block_col", a.block_col, a.block_begin[i], a.block_begin[i + 1]);
     validate_diagonal(a, i);
   }
 }
@@ -249,7 +237,6 @@ template <class V> footprint sbsr_footprint(csr_view<V> a) {
 #define NONZERO_INSTANTIATE(V)                                \
   template index find_symmetric_block_size(csr_view<V>);      \
   template sbsr<V> to_sbsr(csr_view<V>, const sbsr_options&); \
-  template csr<V> to_csr(const sbsr<V>&);                     \
   template void validate(const sbsr<V>&);                     \
   template footprint footprint_of(const sbsr<V>&);            \
   template footprint sbsr_footprint(csr_view<V>);

@@ -26,6 +26,24 @@ template <class V> struct sbsr {
   offset nnz() const { return (2 * blocks() - block_rows()) * block_size * block_size; }
 };
 
+/// Arrays of an sbsr that belong to somebody else. Borrows as csr_view; pointers as in packed_view.
+template <class V> struct sbsr_view {
+  index rows = 0, cols = 0, block_size = 3, panel_cols = 3;  // as in sbsr, and so are the arrays
+  const offset* block_begin = nullptr;
+  const index* block_col = nullptr;
+  const V* val = nullptr;
+
+  sbsr_view() = default;
+  sbsr_view(const sbsr<V>& a)  // NOLINT: an owner is used where a view is expected
+      : rows(a.rows),
+        cols(a.cols),
+        block_size(a.block_size),
+        panel_cols(a.panel_cols),
+        block_begin(a.block_begin.data()),
+        block_col(a.block_col.data()),
+        val(a.val.data()) {}
+};
+
 inline constexpr index symmetric_block_sizes[] = {2, 3, 4};
 
 /// Where the value of a row and a column of a block is in it.
@@ -58,8 +76,6 @@ template <class V> sbsr<V> to_sbsr(const csr<V>& a, const sbsr_options& options 
 }
 /// The same with values in single precision; nothing if that would change a value.
 std::optional<sbsr<float>> to_sbsr_of_floats(csr_view<double> a, const sbsr_options& options = {});
-/// Rows are sorted by column.
-template <class V> csr<V> to_csr(const sbsr<V>& a);
 
 template <class V> void validate(const sbsr<V>& a);
 template <class V> footprint footprint_of(const sbsr<V>& a);

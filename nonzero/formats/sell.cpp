@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/sell.hpp>
 
@@ -24,92 +23,68 @@ array<index> equal_windows(index rows, sell_options options) {
   return begin;
 }
 
-/// Calls visit(slice, first place, places) for each slice, in order.
-template <class V, class Visit> void for_each_slice(const sell<V>& a, Visit visit) {
-  offset slice = 0;
+/// For each window its first slice, then the number of slices.
+template <class V> array<offset> first_slices(const sell<V>& a) {
+  array<offset> first{0};
   for (index w = 0; w < a.windows(); ++w)
-    for (offset p = a.window_begin[w]; p < a.window_begin[w + 1]; p += a.height)
-      visit(slice++, static_cast<index>(p),
-            static_cast<index>(std::min<offset>(a.height, a.window_begin[w + 1] - p)));
+    first.push_back(first.back() + slices_of(a.window_begin[w + 1] - a.window_begin[w], a.height));
+  return first;
 }
 
-template <class V> offset length_of_place(const sell<V>& a, offset slice, index r) {
-  offset at = a.slice_begin[slice] + r;
-  while (at < a.slice_begin[slice + 1] && a.col[at] != padding_column) at += a.height;
-  return (at - a.slice_begin[slice]) / a.height;
-}
+constexpr invariants check{"sell"};
 
 template <class V> void validate_order(const sell<V>& a) {
-  if (a.window_begin.empty() || a.window_begin.front() != 0 || a.window_begin.back() != a.rows)
-    throw shape_error(fmt::format("sell: window_begin does not go from 0 to the {} rows", a.rows));
+  check.that(!a.window_begin.empty() && a.window_begin.front() == 0 && a.window_begin.back() == a.rows,
+             "window_begin does not go from 0 to the {} rows", a.rows);
   for (index w = 0; w < a.windows(); ++w)
-    if (a.window_begin[w + 1] <= a.window_begin[w])
-      throw shape_error(fmt::format("sell: window {} has no rows", w));
-  invariants::length_is("sell", "row", a.row.size(), a.rows);
-  invariants::is_permutation("sell", "row", a.row);
+    check.that(a.window_begin[w + 1] > a.window_begin[w], "window {} has no rows", w);
+  check.length("row", a.row.size(), a.rows);
+  check.permutation("row", a.row);
   for (index w = 0; w < a.windows(); ++w)
     for (index p = a.window_begin[w]; p < a.window_begin[w + 1]; ++p)
-      if (a.row[p] < a.window_begin[w] || a.row[p] >= a.window_begin[w + 1])
-        throw shape_error(fmt::format("sell: place {} of window {} holds row {}, which is in another window",
-                                      p, w, a.row[p]));
+      check.that(a.row[p] >= a.window_begin[w] && a.row[p] < a.window_begin[w + 1],
+                 "place {} of window {} holds row {}, which is in another window", p, w, a.row[p]);
 }
 
-template <class V> void validate_slices(const sell<V>& a) {
-  offset slices = 0;
-  for (index w = 0; w < a.windows(); ++w)
-    slices += slices_of(a.window_begin[w + 1] - a.window_begin[w], a.height);
-  invariants::length_is("sell", "slice_begin", a.slice_begin.size(), slices + 1);
-  invariants::begins_cover("sell", "slice_begin", a.slice_begin, static_cast<offset>(a.col.size()));
-  invariants::length_is("sell", "val", a.val.size(), a.slice_begin.back());
-  for (offset s = 0; s < slices; ++s)
-    if ((a.slice_begin[s + 1] - a.slice_begin[s]) % a.height != 0)
-      throw shape_error(fmt::format("sell: slice {} is no multiple of {} long", s, a.height));
-}
-
-template <class V> void validate_places(const sell<V>& a) {
-  for (std::size_t at = 0; at < a.col.size(); ++at) {
-    const index j = a.col[at];
-    if (j != padding_column && (j < 0 || j >= a.cols))
-      throw shape_error(fmt::format("sell: col[{}] is {}, outside 0 to {}", at, j, a.cols - 1));
-    if (j == padding_column && a.val[at] != V{0})
-      throw shape_error(fmt::format("sell: padding at {} holds a value", at));
-  }
-  index window = 0;
-  offset longer = 0;  // entries of the place before, in the same window
-  for_each_slice(a, [&](offset s, index first, index places) {
-    const offset width = (a.slice_begin[s + 1] - a.slice_begin[s]) / a.height;
-    for (index r = 0; r < a.height; ++r) {
-      const offset length = length_of_place(a, s, r);
-      for (offset k = length; k < width; ++k)
-        if (a.col[a.slice_begin[s] + k * a.height + r] != padding_column)
-          throw shape_error(fmt::format("sell: place {} of slice {} has an entry after its padding", r, s));
-      if (r == 0 && length != width)
-        throw shape_error(fmt::format("sell: slice {} is wider than its longest row", s));
-      if (r >= places && length > 0)
-        throw shape_error(fmt::format("sell: place {} of slice {} has entries but no row", r, s));
-      if (r >= places) continue;
-      const index p = first + r;
-      if (p == a.window_begin[window + 1]) ++window;
-      if (p > a.window_begin[window]) {
-        if (length > longer)
-          throw shape_error(fmt::format("sell: place {} is longer than the one before it", p));
-        if (length == longer && a.row[p] < a.row[p - 1])
-          throw shape_error(
-              fmt::format("sell: rows {} and {} are equally long but out of order", a.row[p - 1], a.row[p]));
-      }
-      longer = length;
-    }
-  });
+/// Returns the number of entries at place r of a slice.
+template <class V> offset validate_place(const sell<V>& a, offset slice, index r, bool has_row) {
+  const offset begin = a.slice_begin[slice], width = (a.slice_begin[slice + 1] - begin) / a.height;
+  const auto is_padding = [&](offset k) { return a.col[begin + k * a.height + r] == padding_column; };
+  offset length = 0;
+  while (length < width && !is_padding(length)) ++length;
+  for (offset k = length; k < width; ++k)
+    check.that(is_padding(k), "place {} of slice {} has an entry after its padding", r, slice);
+  check.that(r > 0 || length == width, "slice {} is wider than its longest row", slice);
+  check.that(has_row || length == 0, "place {} of slice {} has entries but no row", r, slice);
+  return length;
 }
 
 }  // namespace
 
 template <class V> void validate(const sell<V>& a) {
-  invariants::sizes_are_not_negative("sell", a.rows, a.cols);
-  if (a.height < 1) throw shape_error(fmt::format("sell: a height of {} is below 1", a.height));
+  check.sizes(a.rows, a.cols);
+  check.that(a.height >= 1, "a height of {} is below 1", a.height);
   validate_order(a);
-  validate_slices(a);
-  validate_places(a);
+  const array<offset> first_slice = first_slices(a);
+  check.length("slice_begin", a.slice_begin.size(), first_slice.back() + 1);
+  check.begins("slice_begin", a.slice_begin, static_cast<offset>(a.col.size()));
+  check.length("val", a.val.size(), a.slice_begin.back());
+  for (offset s = 0; s < a.slices(); ++s)
+    check.that((a.slice_begin[s + 1] - a.slice_begin[s]) % a.height == 0,
+               "slice {} is no multiple of {} long", s, a.height);
+  check.places(a.col, a.val, a.cols);
+  array<offset> length(a.row.size());
+  for (index w = 0; w < a.windows(); ++w) {
+    const offset end = a.window_begin[w + 1];
+    offset p = a.window_begin[w];
+    for (offset s = first_slice[w]; s < first_slice[w + 1]; ++s)
+      for (index r = 0; r < a.height; ++r, ++p) {
+        const offset entries = validate_place(a, s, r, p < end);
+        if (p < end) length[p] = entries;
+      }
+    check.sorted_by_length(a.row, a.window_begin[w], a.window_begin[w + 1],
+                           [&](index place) { return length[place]; });
+  }
 }
 
 namespace {
@@ -141,13 +116,6 @@ void sort_window(csr_view<V> from, offset longest, index window, offset first_sl
   std::iota(row + begin, row + end, begin);
   if (!std::is_sorted(row + begin, row + end, is_before)) std::sort(row + begin, row + end, is_before);
   for (offset p = begin; p < end; p += a.height) a.slice_begin[first_slice++] = length(row[p]);
-}
-
-template <class V> array<offset> first_slices(const sell<V>& a) {
-  array<offset> first{0};
-  for (index w = 0; w < a.windows(); ++w)
-    first.push_back(first.back() + slices_of(a.window_begin[w + 1] - a.window_begin[w], a.height));
-  return first;
 }
 
 /// Windows and slices: all but col and val.
@@ -237,15 +205,12 @@ template <class V> sell<V> to_sell(csr_view<V> a, sell_options options, padding_
   return to_sell_by_steps(a, serial_steps(a.rows, options), budget);
 }
 
-template <class V> csr<V> to_csr(const sell<V>& a) { return csr_from_entries<V>(a); }
-
-#define NONZERO_INSTANTIATE(V)                                                       \
-  template void validate(const sell<V>&);                                            \
-  template footprint footprint_of(const sell<V>&);                                   \
-  template footprint sell_footprint(csr_view<V>, sell_options);                      \
-  template sell<V> to_sell(csr_view<V>, sell_options, padding_budget);               \
-  template sell<V> to_sell_by_steps(csr_view<V>, const sell_steps&, padding_budget); \
-  template csr<V> to_csr(const sell<V>&);
+#define NONZERO_INSTANTIATE(V)                                         \
+  template void validate(const sell<V>&);                              \
+  template footprint footprint_of(const sell<V>&);                     \
+  template footprint sell_footprint(csr_view<V>, sell_options);        \
+  template sell<V> to_sell(csr_view<V>, sell_options, padding_budget); \
+  template sell<V> to_sell_by_steps(csr_view<V>, const sell_steps&, padding_budget);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE
 

@@ -43,7 +43,6 @@ template <class V> sell<V> to_sell(csr_view<V> a, sell_options options = {}, pad
 template <class V> sell<V> to_sell(const csr<V>& a, sell_options options = {}, padding_budget budget = {}) {
   return to_sell(csr_view<V>(a), options, budget);
 }
-template <class V> csr<V> to_csr(const sell<V>& a);
 
 /// For callers that have their own windows and threads.
 struct sell_steps {

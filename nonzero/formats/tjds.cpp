@@ -1,48 +1,29 @@
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/invariants_internal.hpp>
 #include <nonzero/formats/jds.hpp>
 #include <nonzero/formats/tjds.hpp>
 
 namespace nz {
-namespace {
-
-/// The number of entries of place p: the diagonals that reach it, which are the first ones.
-template <class V> offset length_of_place(const tjds<V>& a, index p) {
-  offset low = 0, high = a.width();
-  while (low < high) {
-    const offset k = (low + high) / 2;
-    if (a.diagonal_begin[k + 1] - a.diagonal_begin[k] > p)
-      low = k + 1;
-    else
-      high = k;
-  }
-  return low;
-}
-
-}  // namespace
 
 template <class V> void validate(const tjds<V>& a) {
-  invariants::sizes_are_not_negative("tjds", a.rows, a.cols);
-  invariants::length_is("tjds", "row", a.row.size(), a.rows);
-  invariants::is_permutation("tjds", "row", a.row);
-  invariants::begins_cover("tjds", "diagonal_begin", a.diagonal_begin, static_cast<offset>(a.col.size()));
-  offset longest = a.rows;
-  for (offset k = 0; k < a.width(); ++k) {
-    const offset length = a.diagonal_begin[k + 1] - a.diagonal_begin[k];
-    if (length < 1 || length > longest)
-      throw shape_error(fmt::format("tjds: diagonal {} is {} long, outside 1 to {}", k, length, longest));
-    longest = length;
-  }
-  for (index p = 1; p < a.rows; ++p)
-    if (a.row[p] < a.row[p - 1] && length_of_place(a, p) == length_of_place(a, p - 1))
-      throw shape_error(
-          fmt::format("tjds: rows {} and {} are equally long but out of order", a.row[p - 1], a.row[p]));
-  invariants::within("tjds", "col", a.col, a.cols);
-  invariants::length_is("tjds", "val", a.val.size(), a.nnz());
+  constexpr invariants check{"tjds"};
+  check.sizes(a.rows, a.cols);
+  check.length("row", a.row.size(), a.rows);
+  check.permutation("row", a.row);
+  check.begins("diagonal_begin", a.diagonal_begin, static_cast<offset>(a.col.size()));
+  const auto places = [&](offset k) { return a.diagonal_begin[k + 1] - a.diagonal_begin[k]; };
+  for (offset k = 0, most = a.rows; k < a.width(); most = places(k++))
+    check.that(places(k) >= 1 && places(k) <= most, "diagonal {} is {} long, outside 1 to {}", k, places(k),
+               most);
+  // Of the row at a place: how many diagonals reach the place. They are the first ones.
+  offset length = a.width();
+  check.sorted_by_length(a.row, 0, a.rows, [&](index p) {
+    while (length > 0 && places(length - 1) <= p) --length;
+    return length;
+  });
+  check.within("col", a.col, a.cols);
+  check.length("val", a.val.size(), a.nnz());
 }
 
 template <class V> footprint footprint_of(const tjds<V>& a) {
@@ -79,14 +60,11 @@ template <class V> tjds<V> to_tjds(csr_view<V> a) {
   return out;
 }
 
-template <class V> csr<V> to_csr(const tjds<V>& a) { return csr_from_entries<V>(a); }
-
 #define NONZERO_INSTANTIATE(V)                     \
   template void validate(const tjds<V>&);          \
   template footprint footprint_of(const tjds<V>&); \
   template footprint tjds_footprint(csr_view<V>);  \
-  template tjds<V> to_tjds(csr_view<V>);           \
-  template csr<V> to_csr(const tjds<V>&);
+  template tjds<V> to_tjds(csr_view<V>);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE
 

@@ -42,7 +42,6 @@ template <class V> footprint tjds_footprint(csr_view<V> a);
 template <class V> footprint tjds_footprint(const csr<V>& a) { return tjds_footprint(csr_view<V>(a)); }
 template <class V> tjds<V> to_tjds(csr_view<V> a);
 template <class V> tjds<V> to_tjds(const csr<V>& a) { return to_tjds(csr_view<V>(a)); }
-template <class V> csr<V> to_csr(const tjds<V>& a);
 
 /// body(row, column, value) for every entry; those of a row in its own order.
 template <class V, class Body> void for_each_entry(const tjds<V>& a, Body body) {

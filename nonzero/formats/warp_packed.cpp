@@ -58,34 +58,22 @@ template <class Steps, class Body> void for_each_step(const Steps& steps, const 
   }
 }
 
-/// Step k takes every row's k-th entry; offsets count from the lowest column.
-template <class V> std::vector<slice_step> steps_by_rank(csr_view<V> a, const slice_rows& rows) {
-  std::vector<slice_step> out;
-  for (offset k = 0;; ++k) {
-    slice_step step{std::numeric_limits<offset>::max(), 0};
-    for (std::size_t l = 0; l < 32; ++l) {
-      if (rows.begin[l] + k >= rows.end[l]) continue;
-      step.mask |= std::uint32_t{1} << l;
-      step.column = std::min(step.column, a.col[rows.begin[l] + k] - rows.first_place);
-    }
-    if (step.mask == 0) return out;
-    out.push_back(step);
-  }
-}
-
-/// Each step takes the lowest diagonal among the next entries of all lanes, for all lanes that have it.
-/// Nothing if that takes more than `most` steps.
+/// Groups the entries into steps. By rank, step k takes every row's k-th entry; offsets count from the lowest
+/// column. By diagonal, each step takes the lowest diagonal among the next entries of all lanes, for all
+/// lanes that have it. Nothing if that takes more than `most` steps.
 template <class V>
-std::optional<std::vector<slice_step>> steps_by_diagonal(csr_view<V> a, const slice_rows& rows, offset most) {
+std::optional<std::vector<slice_step>> make_steps(csr_view<V> a, const slice_rows& rows, bool by_rank,
+                                                  offset most) {
   std::vector<slice_step> out;
   std::array<offset, 32> next = rows.begin;
   for (;;) {
     slice_step step{std::numeric_limits<offset>::max(), 0};
     for (std::size_t l = 0; l < 32; ++l) {
       if (next[l] >= rows.end[l]) continue;
-      const offset diagonal = a.col[next[l]] - rows.first_place - static_cast<offset>(l);
-      if (diagonal < step.column) step = {diagonal, 0};
-      if (diagonal == step.column) step.mask |= std::uint32_t{1} << l;
+      const offset column = a.col[next[l]] - rows.first_place - (by_rank ? 0 : static_cast<offset>(l));
+      if (!by_rank && column < step.column) step.mask = 0;
+      step.column = std::min(step.column, column);
+      if (by_rank || column == step.column) step.mask |= std::uint32_t{1} << l;
     }
     if (step.mask == 0) return out;
     if (static_cast<offset>(out.size()) == most) return {};
@@ -115,9 +103,9 @@ warp_packed_choice choice_for(csr_view<V> a, const slice_rows& rows, std::span<c
 
 template <class V>
 std::pair<warp_packed_choice, std::vector<slice_step>> choose_steps(csr_view<V> a, const slice_rows& rows) {
-  auto by_rank = steps_by_rank(a, rows);
+  auto by_rank = *make_steps(a, rows, true, std::numeric_limits<offset>::max());
   const warp_packed_choice ranks = choice_for<V>(a, rows, by_rank, true);
-  if (auto by_diagonal = steps_by_diagonal(a, rows, most_diagonals(ranks))) {
+  if (auto by_diagonal = make_steps(a, rows, false, most_diagonals(ranks))) {
     const warp_packed_choice diagonals = choice_for<V>(a, rows, *by_diagonal, false);
     if (are_better<V>(diagonals, ranks)) return {diagonals, *std::move(by_diagonal)};
   }
@@ -227,9 +215,7 @@ template <class V> packed_patterns<V> make_patterns(csr_view<V> a, array<index> 
   return out;
 }
 
-template <class... Args> [[noreturn]] void refuse(fmt::format_string<Args...> what, Args&&... args) {
-  throw shape_error("warp_packed: " + fmt::format(what, std::forward<Args>(args)...));
-}
+constexpr invariants check{"warp_packed"};
 
 template <class V> void check_patterns(const warp_packed<V>& a) {
   const auto steps = static_cast<offset>(a.steps.size()),
@@ -237,22 +223,22 @@ template <class V> void check_patterns(const warp_packed<V>& a) {
   offset next_step = 0, next_offsets = 0;
   for (std::size_t i = 0; i < a.patterns.size(); ++i) {
     const warp_packed_pattern& p = a.patterns[i];
-    if (p.width > 4 || p.width == 3) refuse("pattern {} has offsets of {} bytes", i, p.width);
-    if (p.values > packed_values::full) refuse("pattern {} has an unknown kind of values", i);
-    if (p.step != next_step || p.offsets != next_offsets)
-      refuse("pattern {} starts at step {} and offset {} instead of {} and {}", i, p.step, p.offsets,
-             next_step, next_offsets);
-    if (p.steps < 0 || p.steps > steps - next_step)
-      refuse("pattern {} has {} steps from {} on, of {}", i, p.steps, p.step, steps);
+    check.that(p.width <= 4 && p.width != 3, "pattern {} has offsets of {} bytes", i, p.width);
+    check.that(p.values <= packed_values::full, "pattern {} has an unknown kind of values", i);
+    check.that(p.step == next_step && p.offsets == next_offsets,
+               "pattern {} starts at step {} and offset {} instead of {} and {}", i, p.step, p.offsets,
+               next_step, next_offsets);
+    check.that(p.steps >= 0 && p.steps <= steps - next_step, "pattern {} has {} steps from {} on, of {}", i,
+               p.steps, p.step, steps);
     next_step += p.steps;
-    if (p.width > 0 && p.steps > (offsets - next_offsets) / p.width)
-      refuse("pattern {} has more offsets than the {} that there are", i, a.offsets.size());
+    check.that(p.width == 0 || p.steps <= (offsets - next_offsets) / p.width,
+               "pattern {} has more offsets than the {} that there are", i, a.offsets.size());
     next_offsets += p.steps * p.width;
   }
-  invariants::length_is("warp_packed", "steps", a.steps.size(), next_step);
-  invariants::length_is("warp_packed", "offsets", a.offsets.size(), next_offsets * 32);
+  check.length("steps", a.steps.size(), next_step);
+  check.length("offsets", a.offsets.size(), next_offsets * 32);
   for (std::size_t k = 0; k < a.steps.size(); ++k)
-    if (a.steps[k].mask == 0) refuse("step {} has no lanes", k);
+    check.that(a.steps[k].mask != 0, "step {} has no lanes", k);
 }
 
 /// The lanes and columns that a pattern uses; columns count from the first place of a slice.
@@ -282,40 +268,41 @@ template <class V> void check_slices(const warp_packed<V>& a) {
   offset singles = 0, fulls = 0;
   for (offset s = 0; s < a.slices(); ++s) {
     const offset first = s * 32;
-    if (a.pattern[s] < 0 || static_cast<std::size_t>(a.pattern[s]) >= a.patterns.size())
-      refuse("pattern[{}] is {}, outside 0 to {}", s, a.pattern[s],
-             static_cast<offset>(a.patterns.size()) - 1);
-    const reach& r = reaches[static_cast<std::size_t>(a.pattern[s])];
-    if (first + r.rows > a.rows) refuse("slice {} has entries in lane {}, which has no row", s, r.rows - 1);
-    if (r.rows > 0 && (first + r.first_column < 0 || first + r.last_column >= a.cols))
-      refuse("slice {} has the columns {} to {}, outside 0 to {}", s, first + r.first_column,
-             first + r.last_column, a.cols - 1);
-    const warp_packed_pattern& p = a.patterns[a.pattern[s]];
-    offset none = 0;
-    offset& next = p.values == packed_values::one      ? none
-                   : p.values == packed_values::single ? singles
-                                                       : fulls;
-    if (a.value[s] != next) refuse("value[{}] is {} instead of {}", s, a.value[s], next);
-    next += p.steps;  // cannot overflow: a pattern's steps exist, and there are fewer than 2^31 slices
+    const index number = a.pattern[s];
+    const auto patterns = static_cast<offset>(a.patterns.size());
+    check.that(number >= 0 && number < patterns, "pattern[{}] is {}, outside 0 to {}", s, number,
+               patterns - 1);
+    const reach& r = reaches[static_cast<std::size_t>(number)];
+    check.that(first + r.rows <= a.rows, "slice {} has entries in lane {}, which has no row", s, r.rows - 1);
+    if (r.rows > 0)
+      check.that(first + r.first_column >= 0 && first + r.last_column < a.cols,
+                 "slice {} has the columns {} to {}, outside 0 to {}", s, first + r.first_column,
+                 first + r.last_column, a.cols - 1);
+    const warp_packed_pattern& p = a.patterns[number];
+    const bool is_one = p.values == packed_values::one;
+    offset& next = p.values == packed_values::single ? singles : fulls;
+    check.that(a.value[s] == (is_one ? 0 : next), "value[{}] is {} instead of {}", s, a.value[s],
+               is_one ? 0 : next);
+    if (!is_one) next += p.steps;  // cannot overflow: the steps exist, and there are fewer than 2^31 slices
   }
-  const auto check = [](const char* name, std::size_t length, offset steps) {
-    if (length % 32 != 0 || length / 32 != static_cast<std::size_t>(steps))
-      refuse("{} is {} long instead of 32 for each of {} steps", name, length, steps);
+  const auto check_values = [](const char* name, std::size_t length, offset steps) {
+    check.that(length % 32 == 0 && length / 32 == static_cast<std::size_t>(steps),
+               "{} is {} long instead of 32 for each of {} steps", name, length, steps);
   };
-  check("single_value", a.single_value.size(), singles);
-  check("full_value", a.full_value.size(), fulls);
+  check_values("single_value", a.single_value.size(), singles);
+  check_values("full_value", a.full_value.size(), fulls);
 }
 
 }  // namespace
 
 template <class V> void validate(const warp_packed<V>& a) {
-  invariants::sizes_are_not_negative("warp_packed", a.rows, a.cols);
+  check.sizes(a.rows, a.cols);
   if (!a.row.empty()) {
-    invariants::length_is("warp_packed", "row", a.row.size(), a.rows);
-    invariants::is_permutation("warp_packed", "row", a.row);
+    check.length("row", a.row.size(), a.rows);
+    check.permutation("row", a.row);
   }
-  invariants::length_is("warp_packed", "pattern", a.pattern.size(), a.slices());
-  invariants::length_is("warp_packed", "value", a.value.size(), a.slices());
+  check.length("pattern", a.pattern.size(), a.slices());
+  check.length("value", a.value.size(), a.slices());
   check_patterns(a);
   check_slices(a);
 }
@@ -365,8 +352,6 @@ template <class V> warp_packed<V> to_warp_packed(csr_view<V> a, padding_budget b
   return out;
 }
 
-template <class V> csr<V> to_csr(const warp_packed<V>& a) { return csr_from_entries<V>(a); }
-
 template <class V> footprint footprint_of(const warp_packed<V>& a) {
   footprint out{
       bytes_of(a.row, a.pattern, a.value, a.patterns, a.steps, a.offsets, a.single_value, a.full_value), 0};
@@ -396,7 +381,6 @@ template <class V> footprint warp_packed_footprint(csr_view<V> a) {
 #define NONZERO_INSTANTIATE(V)                                         \
   template void validate(const warp_packed<V>&);                       \
   template warp_packed<V> to_warp_packed(csr_view<V>, padding_budget); \
-  template csr<V> to_csr(const warp_packed<V>&);                       \
   template footprint footprint_of(const warp_packed<V>&);              \
   template footprint warp_packed_footprint(csr_view<V>);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)

@@ -18,7 +18,7 @@ template <class V> struct alignas(16) warp_packed_step {
 /// The steps of a slice. Columns count from the slice's first row, so that equal slices share one pattern.
 struct warp_packed_pattern {
   offset step, steps;    // its first, and how many
-  offset offsets;        // its first in `offsets` / 32; `width` units for each step
+  offset offsets;        // where its offsets start, in units of 32 bytes; `width` units for each step
   std::uint8_t width;    // bytes of an offset: 1, 2 or 4, little endian; or 0: lane l has the offset l
   packed_values values;  // of the slices that have this pattern
 };
@@ -33,7 +33,7 @@ template <class V> struct warp_packed {
   index rows = 0, cols = 0;  // >= 0
   array<index> row;          // empty: place p holds row p; or rows long, a permutation: row[p]
   array<index> pattern;      // slices() long: which of `patterns`; lane l of slice s: place 32 * s + l
-  array<offset> value;       // slices() long: its first value / 32, of its kind; 0 for kind one
+  array<offset> value;       // slices() long: its first step in single_value or full_value; 0 for kind one
   array<warp_packed_pattern> patterns;  // their steps and offsets follow each other and leave nothing out
   array<warp_packed_step<V>>
       steps;                    // lanes of the mask are rows, their columns >= 0 and < cols, in all slices
@@ -59,7 +59,6 @@ template <class V> warp_packed<V> to_warp_packed(csr_view<V> a, padding_budget b
 template <class V> warp_packed<V> to_warp_packed(const csr<V>& a, padding_budget budget = {}) {
   return to_warp_packed(csr_view<V>(a), budget);
 }
-template <class V> csr<V> to_csr(const warp_packed<V>& a);
 
 /// The column of a lane in step k of a pattern, counted from the first place of the slice.
 template <class V>

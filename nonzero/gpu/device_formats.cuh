@@ -60,7 +60,7 @@ template <class V> struct device_coo {
   device_coo(Queue&, csr_view<V> a, const prepare_options& options) : device_coo(to_coo(a), options) {}
   coo_view<V> view() const { return {rows, cols, span_of(row), span_of(col), span_of(val)}; }
   offset nnz() const { return static_cast<offset>(val.size()); }
-  footprint storage() const { return {row.bytes() + col.bytes() + val.bytes(), 0}; }
+  footprint storage() const { return {bytes_of(row, col, val), 0}; }
 };
 
 template <class V> struct device_ell {
@@ -93,54 +93,49 @@ template <class V> struct device_hyb {
   template <class Queue>
   device_hyb(Queue&, csr_view<V> a, const prepare_options& options)
       : device_hyb(to_hyb(a, -1, options.budget), options) {}
+  hyb_view<V> view() const { return {regular.view(), rest.view()}; }
   footprint storage() const {
     const footprint in_ell = regular.storage(), in_coo = rest.storage();
     return {in_ell.bytes + in_coo.bytes, in_ell.padding_bytes};
   }
 };
 
-template <class V, class Offset> struct device_jds {
+/// The arrays of JDS and of transposed JDS.
+template <class V, class Offset> struct device_jagged {
   index rows, cols;
   vector<index> row;
-  vector<Offset> row_begin;
+  vector<Offset> begin;  // of the rows, or of the diagonals
   vector<index> col;
   vector<V> val;
 
-  device_jds(const jds<V>& a, const prepare_options& options)
+  template <class Format>
+  device_jagged(const Format& a, const array<offset>& begins, const prepare_options& options)
       : rows(a.rows),
         cols(a.cols),
         row(place(options.on, a.row)),
-        row_begin(place_offsets<Offset>(options.on, a.row_begin)),
+        begin(place_offsets<Offset>(options.on, begins)),
         col(place(options.on, a.col)),
         val(place(options.on, a.val)) {}
-  template <class Queue>
-  device_jds(Queue&, csr_view<V> a, const prepare_options& options) : device_jds(to_jds(a), options) {}
-  jds_view<V, Offset> view() const {
-    return {rows, cols, span_of(row), span_of(row_begin), span_of(col), span_of(val)};
+  template <class View> View view_as() const {
+    return {rows, cols, span_of(row), span_of(begin), span_of(col), span_of(val)};
   }
-  footprint storage() const { return {row.bytes() + row_begin.bytes() + col.bytes() + val.bytes(), 0}; }
+  footprint storage() const { return {bytes_of(row, begin, col, val), 0}; }
 };
 
-template <class V, class Offset> struct device_tjds {
-  index rows, cols;
-  vector<index> row;
-  vector<Offset> diagonal_begin;
-  vector<index> col;
-  vector<V> val;
+template <class V, class Offset> struct device_jds : device_jagged<V, Offset> {
+  device_jds(const jds<V>& a, const prepare_options& options)
+      : device_jagged<V, Offset>(a, a.row_begin, options) {}
+  template <class Queue>
+  device_jds(Queue&, csr_view<V> a, const prepare_options& options) : device_jds(to_jds(a), options) {}
+  jds_view<V, Offset> view() const { return this->template view_as<jds_view<V, Offset>>(); }
+};
 
+template <class V, class Offset> struct device_tjds : device_jagged<V, Offset> {
   device_tjds(const tjds<V>& a, const prepare_options& options)
-      : rows(a.rows),
-        cols(a.cols),
-        row(place(options.on, a.row)),
-        diagonal_begin(place_offsets<Offset>(options.on, a.diagonal_begin)),
-        col(place(options.on, a.col)),
-        val(place(options.on, a.val)) {}
+      : device_jagged<V, Offset>(a, a.diagonal_begin, options) {}
   template <class Queue>
   device_tjds(Queue&, csr_view<V> a, const prepare_options& options) : device_tjds(to_tjds(a), options) {}
-  tjds_view<V, Offset> view() const {
-    return {rows, cols, span_of(row), span_of(diagonal_begin), span_of(col), span_of(val)};
-  }
-  footprint storage() const { return {row.bytes() + diagonal_begin.bytes() + col.bytes() + val.bytes(), 0}; }
+  tjds_view<V, Offset> view() const { return this->template view_as<tjds_view<V, Offset>>(); }
 };
 
 }  // namespace nz::gpu

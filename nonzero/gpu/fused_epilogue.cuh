@@ -27,7 +27,7 @@ template <class V> struct fused_epilogue {
   unsigned* published = nullptr;   // blocks of the last launch that have published; 0 between steps
   std::int64_t blocks_before = 0;  // in earlier launches of the step
 
-  /// For a launch that follows one of so many blocks.
+  /// For a launch that follows one of `earlier_blocks` blocks.
   fused_epilogue after(std::int64_t earlier_blocks) const {
     fused_epilogue out = *this;
     out.blocks_before += earlier_blocks;
@@ -35,7 +35,7 @@ template <class V> struct fused_epilogue {
   }
 };
 
-/// The same for either epilogue: a plain multiply publishes nothing.
+/// fused_epilogue::after for either epilogue: a plain multiply publishes nothing.
 template <class V> scale_and_add<V> after_blocks(const scale_and_add<V>& finish, std::int64_t) {
   return finish;
 }
@@ -44,7 +44,7 @@ template <class V> fused_epilogue<V> after_blocks(const fused_epilogue<V>& finis
 }
 
 constexpr int most_warps = 32;  // of any block
-/// The shared memory that publish_block_sums takes; 16: is_last_block.
+/// The shared memory that publish_block_sums takes; 16 of it are for is_last_block.
 constexpr std::size_t block_sums_shared_bytes = 2 * most_warps * sizeof(double) + 16;
 
 /// The sums over the block's threads, in its first; always added in the same order. Every thread calls it; a
@@ -88,8 +88,9 @@ __device__ inline bool is_last_of(unsigned of, unsigned* counter) {
   return true;
 }
 
-/// Whether this block is the last of so many to call it. Every thread of the block calls it. What any of them
-/// has written comes before the barrier, and so before the first thread's release: releases are cumulative.
+/// Whether this block is the last of `blocks` to call it. Every thread of the block calls it. What any of
+/// them has written comes before the barrier, and so before the first thread's release: releases are
+/// cumulative.
 __device__ inline bool is_last_block(unsigned blocks, unsigned* counter) {
   __shared__ shared<int> is_last;
   __syncthreads();
@@ -107,7 +108,8 @@ __device__ inline bool is_last_warp(unsigned warps, unsigned* counter) {
   return is_last != 0;
 }
 
-/// This thread's part of the total of published sums, for block_sum; eight loads are in flight.
+/// The sum of every blockDim.x-th published sum, from number threadIdx.x on; block_sum then adds those of the
+/// threads. Eight loads are in flight.
 __device__ inline step_sums sum_strided(std::int64_t count, const double* published, int sums) {
   constexpr int ahead = 8;
   step_sums mine;
@@ -166,17 +168,23 @@ template <class V> class row_epilogue<fused_epilogue<V>> {
   __device__ step_sums measure(V sum, std::int64_t row) const {
     return finish_.step.measure_row(finish_.step(sum, row, y_[row]), row);
   }
-  /// The second sum goes `apart` numbers behind the first.
-  __device__ void publish(const step_sums& found, double* to, std::int64_t apart) const {
+  /// The second sum goes to to[distance].
+  __device__ void publish(const step_sums& found, double* to, std::int64_t distance) const {
     const int sums = finish_.step.sums();
     if (sums > 0) to[0] = found.first;
-    if (sums > 1) to[apart] = found.second;
+    if (sums > 1) to[distance] = found.second;
   }
 
   const fused_epilogue<V>& finish_;
   V* y_;
   step_sums mine_;
 };
+
+/// y = beta * y: for kernels that then add to y.
+template <class V> __global__ void scale_kernel(index rows, V beta, V* __restrict__ y) {
+  const std::int64_t row = thread_in_grid();
+  if (row < rows) y[row] = beta == V{0} ? V{0} : beta * y[row];
+}
 
 /// A fused step on what a multiply has written to y, a thread per row: for kernels that do not finish rows.
 template <class V> __global__ void fused_step_kernel(index rows, V* y, fused_epilogue<V> finish) {
@@ -212,13 +220,13 @@ __global__ void add_block_sums_kernel(std::int64_t count, const double* sums, do
 /// PageRank's step on cnr-2000, 1,354 blocks, 20.0 and 18.3 µs).
 constexpr std::int64_t most_at_once = 1024;
 
-/// How many totals are left of so many sums: at least one, of none.
+/// How many totals one launch makes of `sums` sums: at least one, also where there are none.
 constexpr std::int64_t totals_of(std::int64_t sums) {
   return sums <= sums_per_block ? 1 : (sums + sums_per_block - 1) / sums_per_block;
 }
 
-/// Where blocks and split rows publish their two sums, made once for all steps with a matrix. Their totals
-/// come behind them, and the totals of those.
+/// Where blocks and split rows publish their two sums; allocated once for all steps with a matrix. Behind
+/// them come their totals, and the totals of those.
 class step_scratch {
  public:
   step_scratch(const std::shared_ptr<device>& on, std::int64_t blocks, std::int64_t split_rows = 0)
@@ -241,26 +249,23 @@ class step_scratch {
   }
 
   template <class Queue> void add_up(Queue& queue, int sums, double* to) const {
-    if (sums == 1) add_up<1>(queue, to);
-    if (sums == 2) add_up<2>(queue, to);
-  }
-
- private:
-  bool is_added_up_at_once() const { return count_ > 0 && count_ <= most_at_once; }
-
-  template <int Sums, class Queue> void add_up(Queue& queue, double* to) const {
-    const double* sums = sums_.data();
+    const double* from = sums_.data();
     double* next = sums_.data() + 2 * count_;
     for (std::int64_t count = count_;;) {
       const std::int64_t totals = totals_of(count);
-      queue.launch_dependent("add_block_sums", totals, threads_per_block, add_block_sums_kernel<Sums>, count,
-                             sums, totals == 1 ? to : next);
+      with_one_of<1, 2>(sums, [&](auto each) {
+        queue.launch_dependent("add_block_sums", totals, threads_per_block, add_block_sums_kernel<each.value>,
+                               count, from, totals == 1 ? to : next);
+      });
       if (totals == 1) return;
-      sums = next;
+      from = next;
       next += 2 * totals;
       count = totals;
     }
   }
+
+ private:
+  bool is_added_up_at_once() const { return count_ > 0 && count_ <= most_at_once; }
 
   std::int64_t blocks_, count_;
   // Of the step in flight: one at a time, as with multiplies.
@@ -271,7 +276,7 @@ class step_scratch {
 /// The step for kernels that add to y instead of finishing rows.
 template <class V, class Queue>
 void step_after_multiply(Queue& queue, index rows, const fused_epilogue<V>& finish, V* y) {
-  queue.launch("fused_step", blocks_for(rows), threads_per_block, fused_step_kernel<V>, rows, y, finish);
+  launch_threads(queue, "fused_step", rows, fused_step_kernel<V>, rows, y, finish);
 }
 
 }  // namespace nz::gpu

@@ -9,7 +9,7 @@
 #include <nonzero/gpu/warp.cuh>
 
 // Rows that are too long for a lane, or for a few, are listed once, in segments short enough for a warp each.
-// How rows are split depends on the matrix and on how many threads the card has. A row of several segments is
+// How rows are split depends on the matrix and on how many threads the GPU has. A row of several segments is
 // finished by the last warp to sum one of them, always in the same order.
 namespace nz::gpu {
 
@@ -29,8 +29,9 @@ __device__ inline offset begin_of_segment(offset entries, offset n, offset s) {
   return s * (entries / n) + (s < longer ? s : longer);
 }
 
-/// For each row its segments, plus 2^32 if it has several; and a 0 behind the last row. Prefix sums of these
-/// count segments and split rows at once. In `entries`, unless it is null, the length of each long row.
+/// For each row the number of its segments, plus 2^32 if it has several; and a 0 behind the last row. Prefix
+/// sums of these count segments and split rows at once. To `entries`, unless null, goes the length of each
+/// long row, and 0 for short ones.
 template <class Offset>
 __global__ void count_segments_kernel(index rows, const Offset* __restrict__ row_begin, split_rule rule,
                                       std::int64_t* __restrict__ count, Offset* __restrict__ entries) {
@@ -49,7 +50,7 @@ struct split_row {
 
 /// The segments of long rows, in their order.
 template <class Offset> struct segment_list {
-  index* row;     // the row that it is all of, or -1 - s where it belongs to split[s]
+  index* row;     // the row, if it is in one segment; -1 - s where the segment belongs to split[s]
   Offset* begin;  // its entries
   Offset* end;
   split_row* split;  // by their rows
@@ -121,8 +122,8 @@ template <class V, class Offset> struct device_segments {
                   split_rule rule, Offset* entry) {
     const std::int64_t counts = std::int64_t{rows} + 1;
     auto before = queue.template temporary<std::int64_t>(static_cast<std::size_t>(counts));
-    queue.launch("count_segments", blocks_for(counts), threads_per_block, count_segments_kernel<Offset>, rows,
-                 row_begin, rule, before.data(), entry);
+    launch_threads(queue, "count_segments", counts, count_segments_kernel<Offset>, rows, row_begin, rule,
+                   before.data(), entry);
     queue.exclusive_sum(before.data(), before.data(), counts);
     if (entry != nullptr) queue.exclusive_sum(entry, entry, counts);
     const std::int64_t total = queue.read(before.data() + rows);
@@ -133,8 +134,8 @@ template <class V, class Offset> struct device_segments {
     end = vector<Offset>(on, segments);
     split = vector<split_row>(on, split_rows);
     sum = vector<V>(on, split_rows > 0 ? segments : 0);
-    queue.launch("list_segments", blocks_for(size()), threads_per_block, list_segments_kernel<Offset>, rows,
-                 size(), row_begin, rule, before.data(), entry == nullptr ? row_begin : entry, list());
+    launch_threads(queue, "list_segments", size(), list_segments_kernel<Offset>, rows, size(), row_begin,
+                   rule, before.data(), entry == nullptr ? row_begin : entry, list());
   }
   std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
   std::int64_t split_rows() const { return static_cast<std::int64_t>(split.size()); }
@@ -142,9 +143,7 @@ template <class V, class Offset> struct device_segments {
   segment_view<V, Offset> view() const {
     return {size(), row.data(), begin.data(), end.data(), sum.data(), split.data()};
   }
-  std::uint64_t bytes() const {
-    return row.bytes() + begin.bytes() + end.bytes() + split.bytes() + sum.bytes();
-  }
+  std::uint64_t bytes() const { return bytes_of(row, begin, end, split, sum); }
 
   /// The blocks of a multiply that take the segments. They come first, as they take the longest.
   std::int64_t blocks() const { return blocks_for(size() * 32); }

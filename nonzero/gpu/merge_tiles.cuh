@@ -15,15 +15,15 @@ namespace nz::gpu {
 // Odd, so that threads 7 places apart in shared memory use different banks.
 constexpr int items_per_thread = 7;
 constexpr int most_items = items_per_thread * threads_per_block;  // of a tile
-/// A row of so many entries is not split: where a tile would begin within it, it begins after it.
+/// The longest row that is not split: a tile that would begin within such a row begins after it.
 constexpr int longest_whole = 512;
 constexpr int items_per_tile = most_items - longest_whole;
 
-/// Where giant rows are much of the matrix, consecutive blocks take tiles from so many places of the list:
-/// tiles of a giant row, which read x in order, then run beside those that gather it.
+/// Where giant rows are much of the matrix, consecutive blocks take tiles from this many places of the list:
+/// tiles of a giant row, which read x in order, then run at the same time as those that gather it.
 constexpr int listed_at_once = 128;
 
-/// How many tiles there are in a list of so many items.
+/// How many tiles a list of `items` items has.
 constexpr offset tiles_for(offset items) { return (items + items_per_tile - 1) / items_per_tile; }
 
 /// What csr_merge has besides CSR. Tile t has the row ends [row[t], row[t + 1]) and the entries [entry[t],
@@ -76,8 +76,8 @@ template <class A, class V, class Offset> struct csr_in_tiles : csr_or_pattern<A
         done(options.on, static_cast<std::size_t>(tile_count() + 1)) {
     const offset edges = tile_count() + 1;
     auto is_split = queue.template temporary<std::int32_t>(static_cast<std::size_t>(edges + 1));
-    queue.launch("find_tiles", blocks_for(edges), threads_per_block, find_tiles_kernel<A, Offset>,
-                 this->view(), items(), tile_row.data(), tile_entry.data(), done.data(), is_split.data());
+    launch_threads(queue, "find_tiles", edges, find_tiles_kernel<A, Offset>, this->view(), items(),
+                   tile_row.data(), tile_entry.data(), done.data(), is_split.data());
     queue.sum(is_split.data(), is_split.data() + edges, edges);
     splits = queue.read(is_split.data() + edges);
   }
@@ -98,9 +98,7 @@ template <class A, class V, class Offset> struct csr_in_tiles : csr_or_pattern<A
             done.data(),     tile_count(),      places()};
   }
   footprint storage() const {
-    return {shared_csr<A, Offset>::storage().bytes + tile_row.bytes() + tile_entry.bytes() + head.bytes() +
-                tail.bytes() + done.bytes(),
-            0};
+    return {shared_csr<A, Offset>::storage().bytes + bytes_of(tile_row, tile_entry, head, tail, done), 0};
   }
 };
 

@@ -9,7 +9,7 @@
 #include <nonzero/kernel/kernel_row.hpp>
 
 // How a GPU kernel becomes a row of the table (plan/kernels.hpp), for one Queue: the emulator's or the
-// card's.
+// GPU's.
 //
 // A kernel's file has a struct NAME_launch with
 //   row: its facts, a kernel_row without device and functions;
@@ -20,11 +20,11 @@
 //   multiply(queue, matrix, x, y, epilogue);
 // and where they apply
 //   has_mixed_precision = true: float values with double sums;
-//   blocks(queue, matrix): the kernel finishes rows itself. It then takes any epilogue, and this is how many
-//     blocks publish sums of a fused step. Other kernels take scale_and_add only;
+//   blocks(queue, matrix): how many blocks publish sums of a fused step. It says that the kernel finishes
+//     rows itself and takes any epilogue; other kernels take scale_and_add only;
 //   split_rows(matrix): how many rows publish sums of their own, besides the blocks.
 //
-// A Queue belongs to a device and a stream; it has `kind` and `default_device()`, and
+// A Queue belongs to a device and a stream. It has `kind` and `default_device()`, and
 //   launch(name, blocks, threads, kernel, arguments...), which does nothing for 0 blocks;
 //   launch_dependent, the same for a kernel that calls wait_for_prerequisite();
 //   launch_with_shared, the same with the bytes of dynamic shared memory after the threads;
@@ -33,8 +33,10 @@
 // and for conversions, with pointers into the device's memory, in the queue's stream:
 //   exclusive_sum(in, out, n), where in and out may be the same;
 //   sort_pairs(keys_in, keys_out, values_in, values_out, n, bits): stable, by the lowest bits of unsigned
-//   keys; sum(in, out, n), largest(in, out, n), to one number in the device's memory; of none: 0, the lowest;
-//   read(pointers...), which waits and returns the number there, or a tuple of several for one wait.
+//     keys;
+//   sum(in, out, n) and largest(in, out, n), to one number in the device's memory; for n = 0: 0 and the
+//     lowest number;
+//   read(pointers...), which waits and returns the number there, or a tuple of several after one wait.
 namespace nz::gpu {
 
 template <class A> using device_csr_pointer = std::shared_ptr<const device_csr<A>>;
@@ -127,7 +129,7 @@ template <class Kernel, class Queue, class A, class V>
 std::unique_ptr<prepared_matrix<V>> prepare_from_device(const device_csr_pointer<A>& a,
                                                         const prepare_options& asked) {
   prepare_options options = asked;
-  options.on = device_of(*a, Queue::kind, asked);
+  options.on = device_of(a->where(), Queue::kind, asked);
   if constexpr (converts_on_device<Kernel, Queue, A, V>)
     return prepare<Kernel, Queue, A, V>(a->rows, a->cols, a, a->is_wide(), options);
   else

@@ -3,8 +3,9 @@
 #include <cstdint>
 #include <memory>
 
+#include <nonzero/core/epilogue.hpp>
 #include <nonzero/gpu/device_formats.cuh>
-#include <nonzero/gpu/threads.cuh>
+#include <nonzero/gpu/warp.cuh>
 
 // What csr_light_vector and csr_light_warp share: rows are handed out by a counter while the kernel runs.
 namespace nz::gpu {
@@ -46,16 +47,18 @@ __device__ inline void reset_row_counter(unsigned* counters) {
   if (is_last_block) atomicExch(&counters[0], 0U);
 }
 
-/// Calls launch(lanes, blocks, counters): lanes per row as a constant, and as many blocks as the card can
-/// hold. A launch that fails halfway, as only the emulator's can, leaves its counters as they are: they are
-/// reset for the next multiply.
-template <class Queue, class V, class Offset, class Launch>
-void launch_with_counters(Queue& queue, const csr_with_counter<V, Offset>& a, Launch launch) {
+/// Launches kernel_for(lanes), with the lanes per row as a constant, in as many blocks as the GPU can hold.
+/// A launch that fails halfway, as only the emulator's can, leaves its counters as they are: they are reset
+/// for the next multiply.
+template <class Queue, class V, class Offset, class KernelFor>
+void launch_light(Queue& queue, const char* name, const csr_with_counter<V, Offset>& a, const V* x, V* y,
+                  scale_and_add<V> finish, KernelFor kernel_for) {
   try {
     with_lanes(lanes_for(a.rows, a.nnz()), [&](auto lanes) {
       const std::int64_t needed = blocks_for(std::int64_t{lanes.value} * a.rows),
                          resident = queue.resident_threads() / threads_per_block;
-      launch(lanes, needed < resident ? needed : resident, a.counters.data());
+      queue.launch(name, needed < resident ? needed : resident, threads_per_block, kernel_for(lanes),
+                   a.view(), x, y, a.counters.data(), finish);
     });
   } catch (...) {
     constexpr unsigned zeros[2] = {0, 0};

@@ -4,8 +4,8 @@
 
 namespace nz::gpu {
 
-// What kernels keep in shared memory. On the card these are plain CUDA; in the emulator each T is a cell that
-// knows when it was written, so that reading it too soon is an error (gpu/emulator/shared_internal.hpp).
+// The types of shared memory. On the GPU these are plain CUDA. In the emulator each T is a cell that records
+// when it was written, so that reading it too early is an error (gpu/emulator/shared_internal.hpp).
 #ifdef __CUDACC__
 
 /// As in `__shared__ shared<V> sum;`.
@@ -14,7 +14,8 @@ template <class T> using shared = T;
 /// As in `__shared__ shared_array<V, 256> window;`, whose indices the emulator checks.
 template <class T, std::size_t N> using shared_array = T[N];
 
-/// The shared memory whose bytes the launch gives: `auto* part = dynamic_shared<V>();`, one type per kernel.
+/// Dynamic shared memory, whose size the launch gives, as in `auto* values = dynamic_shared<V>();`. One type
+/// per kernel.
 template <class T> __device__ T* dynamic_shared() {
   // Not T[]: nvcc refuses one name of several types. 16: the alignment of the largest vector loads.
   extern __shared__ __align__(16) unsigned char dynamic_shared_bytes[];

@@ -25,8 +25,8 @@ inline offset longest_in_slices(index rows, offset nnz) {
   return std::max(always, times_mean * (nnz / std::max<offset>(rows, 1)));
 }
 
-/// Throws `unsupported` where slices of so many places exceed the budget. `apart`: entries that are not in
-/// them.
+/// Throws `unsupported` where slices with so much padding exceed the budget. `places`: of all slices;
+/// `apart`: entries that are not in slices.
 template <class V>
 void require_slices_within_budget(index rows, offset nnz, offset apart, offset places,
                                   padding_budget budget) {
@@ -41,7 +41,7 @@ void require_slices_within_budget(index rows, offset nnz, offset apart, offset p
   require_within_budget("sell", sliced, csr, for_slices(budget, csr));
 }
 
-/// What decides how much blocks in slices take.
+/// The counts that decide how many bytes blocks in slices take.
 struct block_counts {
   index rows, block_size;
   offset nnz, blocks;

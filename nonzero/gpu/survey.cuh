@@ -11,7 +11,7 @@
 #include <nonzero/kernel/prediction.hpp>
 
 // The device_surveys of kernel/prediction.hpp, for one Queue. Each block or warp writes a record, and the
-// host adds them up: a few kilobytes.
+// host adds up the records, a few kilobytes.
 namespace nz::gpu {
 
 constexpr int survey_window = 1024;  // rows that sell_slices sorts together
@@ -29,8 +29,8 @@ struct slice_record {
   index inexact = 0, other = 0;  // rows with a value that is no float, or not the first one
 };
 
-/// The steps that slices of sorted rows take: of v steps and more, as many as there are slices with a row so
-/// long. By one warp, 32 lengths at a time, the longest first.
+/// The steps of all slices of a window, with its rows sorted by length: for each v, the slices that have a
+/// row of at least v entries, added up. By one warp, 32 lengths at a time, the longest first.
 template <class Counts> __device__ offset steps_of_window(Counts& count, offset longest) {
   const int lane = threadIdx.x % 32;
   const int top = static_cast<int>(longest < length_bins - 1 ? longest : length_bins - 1);
@@ -117,9 +117,8 @@ __device__ index spread_of_slice(const csr_view<V, Offset>& a, Offset begin, int
 }
 
 // A warp per sampled slice, a lane per row, which is compared with the row before.
-// Good: always: so many slices whatever the matrix.  Bad: matrices that differ from place to place.
-// Traffic: up to 1,024 slices of 32 rows, of which 32 entries at the most.
-// Source: ours.
+// Good: always: at most 1,024 slices, however large the matrix.  Bad: matrices that differ from place to
+// place. Traffic: up to 1,024 slices of 32 rows, of which 32 entries at the most. Source: ours.
 template <class V, class Offset>
 __global__ void survey_slices_kernel(csr_view<V, Offset> a, std::int64_t slices, int samples,
                                      slice_record* __restrict__ records) {
@@ -216,8 +215,8 @@ template <class Queue, class V> slice_survey survey_slices(const device_csr<V>& 
   vector<slice_record> records(a.where(), static_cast<std::size_t>(samples));
   Queue queue(*a.where(), {});
   with_view(a, [&]<class Offset>(csr_view<V, Offset> view) {
-    queue.launch("survey_slices", blocks_for(std::int64_t{samples} * 32), threads_per_block,
-                 survey_slices_kernel<V, Offset>, view, slices, samples, records.data());
+    launch_threads(queue, "survey_slices", std::int64_t{samples} * 32, survey_slices_kernel<V, Offset>, view,
+                   slices, samples, records.data());
   });
   slice_survey out;
   std::int64_t rows = 0, twins = 0;
@@ -242,8 +241,8 @@ template <class Queue, class V> double find_hub_fraction(const device_csr<V>& a)
   if (a.nnz == 0) return 0;
   vector<index> sampled(a.where(), std::size_t{2} * half);
   Queue queue(*a.where(), {});
-  queue.launch("sample_columns", blocks_for(2 * half), threads_per_block, sample_columns_kernel<index>, a.nnz,
-               a.col.data(), 2 * half, sampled.data());
+  launch_threads(queue, "sample_columns", 2 * half, sample_columns_kernel<index>, a.nnz, a.col.data(),
+                 2 * half, sampled.data());
   const std::vector<index> columns = sampled.to_host();
   std::vector<bool> is_known(static_cast<std::size_t>(a.cols));
   for (int s = 0; s < half; ++s) is_known[static_cast<std::size_t>(columns[s])] = true;
@@ -257,8 +256,8 @@ template <class Queue, class V> std::vector<std::uint64_t> find_fingerprint(cons
   vector<std::uint64_t> words(a.where(), std::size_t{fingerprint_samples} * words_per_sample);
   Queue queue(*a.where(), {});
   with_view(a, [&]<class Offset>(csr_view<V, Offset> view) {
-    queue.launch("fingerprint", blocks_for(fingerprint_samples), threads_per_block,
-                 fingerprint_kernel<V, Offset>, view, words.data());
+    launch_threads(queue, "fingerprint", fingerprint_samples, fingerprint_kernel<V, Offset>, view,
+                   words.data());
   });
   return words.to_host();
 }

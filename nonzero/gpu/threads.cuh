@@ -4,7 +4,7 @@
 #include <type_traits>
 
 // How threads are numbered and how many blocks they take.
-// Every .cuh file is plain CUDA C++. nvcc compiles it for the card (gpu/cuda). The host's compiler compiles
+// Every .cuh file is plain CUDA C++. nvcc compiles it for the GPU (gpu/cuda). The host's compiler compiles
 // it for the emulator, whose language_internal.hpp supplies what nvcc has built in.
 namespace nz::gpu {
 
@@ -34,6 +34,12 @@ __device__ inline void wait_for_prerequisite() {
 /// How many blocks give each of `count` items a thread.
 inline std::int64_t blocks_for(std::int64_t count) {
   return (count + threads_per_block - 1) / threads_per_block;
+}
+
+/// Launches a kernel with a thread for each of `count` items.
+template <class Queue, class Kernel, class... Args>
+void launch_threads(Queue& queue, const char* name, std::int64_t count, Kernel* kernel, const Args&... args) {
+  queue.launch(name, blocks_for(count), threads_per_block, kernel, args...);
 }
 
 /// The smallest power of two, 2 to 32, that is at least the mean row length; 32 for longer rows.

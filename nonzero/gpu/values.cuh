@@ -14,8 +14,6 @@
 // equal.
 namespace nz::gpu {
 
-template <class V> using bits_of = std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>;
-
 /// Lossless conversions compare bits, as formats/conversion_internal.hpp does on the host.
 template <class V> __device__ inline unsigned long long bits_of_value(V value) {
   return std::bit_cast<bits_of<V>>(value);
@@ -24,7 +22,7 @@ template <class V> __device__ inline unsigned long long bits_of_value(V value) {
 /// Spreads numbers evenly over the upper bits: the multiplier is 2^64 over the golden ratio.
 __device__ inline std::uint64_t scatter(std::uint64_t number) { return number * 0x9e3779b97f4a7c15U; }
 
-/// The value in single precision, and whether that is exact. NaN by its bits: a card converts every NaN to
+/// The value in single precision, and whether that is exact. NaN by its bits: a GPU converts every NaN to
 /// the same one.
 template <class V> __device__ inline float to_single(V value, bool& is_exact) {
   if constexpr (sizeof(V) == sizeof(float)) {

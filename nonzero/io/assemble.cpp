@@ -81,6 +81,11 @@ template <class V> offset sort_and_sum(index* col, V* val, offset length, sort_s
   return kept;
 }
 
+template <class V> void move_entries(csr<V>& a, offset from, offset to, offset count) {
+  std::copy_n(a.col.data() + from, count, a.col.data() + to);
+  std::copy_n(a.val.data() + from, count, a.val.data() + to);
+}
+
 }  // namespace
 
 void require_reasonable_shape(index rows, index cols, offset entries, std::string_view name) {
@@ -96,7 +101,7 @@ void require_reasonable_shape(index rows, index cols, offset entries, std::strin
 template <class V>
 assembler<V>::assembler(index rows, index cols, offset expected_entries)
     : rows_(rows), cols_(cols), bucket_bits_(choose_bucket_bits(rows, expected_entries)) {
-  invariants::sizes_are_not_negative("csr", rows, cols);
+  invariants{"csr"}.sizes(rows, cols);
   buckets_ = (static_cast<std::size_t>(rows) + (std::size_t{1} << bucket_bits_) - 1) >> bucket_bits_;
 }
 
@@ -115,7 +120,7 @@ template <class V> void assembler<V>::add(std::size_t position, entry_list<V>&& 
   entries_ += static_cast<offset>(size);
 
   sorted_list sorted;
-  // Counted one place late: filling moves each begin to its right place.
+  // Bucket b is counted at b + 2. The sums then hold its begin at b + 1, and filling moves that to its end.
   sorted.bucket_begin.assign(buckets_ + 2, 0);
   for (const index i : list.row) ++sorted.bucket_begin[(i >> bucket_bits_) + 2];
   std::partial_sum(sorted.bucket_begin.begin(), sorted.bucket_begin.end(), sorted.bucket_begin.begin());
@@ -132,9 +137,7 @@ template <class V> void assembler<V>::add(std::size_t position, entry_list<V>&& 
   }
   sorted.bucket_begin.pop_back();
 
-  list.row.clear();
-  list.col.clear();
-  list.val.clear();
+  list.resize(0);
   const std::lock_guard lock(mutex_);
   if (lists_.size() <= position) lists_.resize(position + 1);
   lists_[position] = std::move(sorted);
@@ -142,33 +145,39 @@ template <class V> void assembler<V>::add(std::size_t position, entry_list<V>&& 
 }
 
 template <class V>
+void assembler<V>::add_in_lists(offset count, int threads,
+                                const std::function<void(offset, offset, entry_list<V>&)>& fill) {
+  constexpr offset entries_per_list = offset{1} << 17;  // should stay in the cache
+  parallel_tasks((count + entries_per_list - 1) / entries_per_list, threads, [&](offset p) {
+    const offset begin = p * entries_per_list;
+    entry_list<V> list = take_list();
+    fill(begin, std::min(count, begin + entries_per_list), list);
+    add(static_cast<std::size_t>(p), std::move(list));
+  });
+}
+
+template <class V>
 void assembler<V>::build_bucket(std::size_t bucket, csr<V>& a, offset begin, offset& kept) const {
   const auto first = static_cast<index>(bucket << bucket_bits_);
   const auto count = static_cast<index>(std::min<offset>(offset{1} << bucket_bits_, offset{rows_} - first));
   array<offset> next(static_cast<std::size_t>(count) + 1, 0);  // where each row's next entry goes
-  for (const sorted_list& list : lists_) {
-    if (list.bucket_begin.empty()) continue;
+  for (const sorted_list& list : lists_)
     for (auto k = list.bucket_begin[bucket]; k < list.bucket_begin[bucket + 1]; ++k) ++next[list.row[k] + 1];
-  }
   next[0] = begin;
   std::partial_sum(next.begin(), next.end(), next.begin());
-  for (const sorted_list& list : lists_) {
-    if (list.bucket_begin.empty()) continue;
+  for (const sorted_list& list : lists_)
     for (auto k = list.bucket_begin[bucket]; k < list.bucket_begin[bucket + 1]; ++k) {
       const offset to = next[list.row[k]]++;
       a.col[to] = list.col[k];
       a.val[to] = list.val.empty() ? V{1} : list.val[k];
     }
-  }
-  // Now next[r] is where row r ends. Rows move up over what summing freed; row_begin gets lengths for now.
+  // Now next[r] is where row r ends. Rows move into the gaps that summing leaves. row_begin holds lengths
+  // until `finish` adds them up.
   sort_scratch<V> scratch;
   offset from = begin, to = begin;
   for (index r = 0; r < count; ++r) {
     const offset length = sort_and_sum(a.col.data() + from, a.val.data() + from, next[r] - from, scratch);
-    if (to != from) {
-      std::copy_n(a.col.data() + from, length, a.col.data() + to);
-      std::copy_n(a.val.data() + from, length, a.val.data() + to);
-    }
+    if (to != from) move_entries(a, from, to, length);
     a.row_begin[first + r + 1] = length;
     from = next[r];
     to += length;
@@ -178,11 +187,11 @@ void assembler<V>::build_bucket(std::size_t bucket, csr<V>& a, offset begin, off
 
 template <class V> typename assembler<V>::result assembler<V>::finish(int threads) {
   require_reasonable_shape(rows_, cols_, entries_, "csr");
-  { std::vector<entry_list<V>>().swap(spare_); }
+  std::vector<entry_list<V>>().swap(spare_);
 
   array<offset> bucket_begin(buckets_ + 1, 0), kept(buckets_, 0);
   for (const sorted_list& list : lists_)
-    for (std::size_t b = 0; b < buckets_ && !list.bucket_begin.empty(); ++b)
+    for (std::size_t b = 0; b < buckets_; ++b)
       bucket_begin[b + 1] += list.bucket_begin[b + 1] - list.bucket_begin[b];
   std::partial_sum(bucket_begin.begin(), bucket_begin.end(), bucket_begin.begin());
 
@@ -201,10 +210,7 @@ template <class V> typename assembler<V>::result assembler<V>::finish(int thread
   // Close the gaps that summing left between buckets.
   offset total = 0;
   for (std::size_t b = 0; b < buckets_; ++b) {
-    if (total != bucket_begin[b]) {
-      std::copy_n(a.col.data() + bucket_begin[b], kept[b], a.col.data() + total);
-      std::copy_n(a.val.data() + bucket_begin[b], kept[b], a.val.data() + total);
-    }
+    if (total != bucket_begin[b]) move_entries(a, bucket_begin[b], total, kept[b]);
     total += kept[b];
   }
   std::partial_sum(a.row_begin.begin(), a.row_begin.end(), a.row_begin.begin());

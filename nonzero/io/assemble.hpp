@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,12 @@ namespace nz {
 template <class V> struct entry_list {
   array<index> row, col;  // equally long; inside the matrix
   array<V> val;           // as long, or empty
+
+  void resize(std::size_t count, bool has_values = true) {
+    row.resize(count);
+    col.resize(count);
+    val.resize(has_values ? count : 0);
+  }
 };
 
 /// Throws `unsupported` for a matrix of few entries whose row table, or a vector for whose columns, would
@@ -32,9 +39,11 @@ template <class V> class assembler {
 
   /// An empty list; reuses the memory of one that was added.
   entry_list<V> take_list();
-  /// Adds list number `position`; each position once, any order, any thread.
+  /// Adds list number `position`: each of 0, 1, 2, … once, in any order, from any thread.
   void add(std::size_t position, entry_list<V>&& list);
-  offset entries() const { return entries_; }
+  /// Adds `count` entries in parallel: fill(begin, end, list) makes the list of the entries [begin, end).
+  void add_in_lists(offset count, int threads,
+                    const std::function<void(offset, offset, entry_list<V>&)>& fill);
 
   struct result {
     csr<V> matrix;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -6,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include <nonzero/io/archive.hpp>
 #include <nonzero/io/assemble.hpp>
 #include <nonzero/io/edge_list.hpp>
+#include <nonzero/io/input_file.hpp>
 
 namespace nz {
 namespace {
@@ -17,10 +18,8 @@ constexpr std::string_view blanks = " \t";
 constexpr std::string_view banner = "%%matrixmarket";
 
 bool has_banner(std::string_view text) {
-  return text.size() >= banner.size() &&
-         std::equal(banner.begin(), banner.end(), text.begin(), [](char a, char b) {
-           return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b);
-         });
+  return std::ranges::equal(text.substr(0, banner.size()), banner, {},
+                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
 }
 
 /// The lines of a text, one after the other, as words.
@@ -45,8 +44,10 @@ class word_lines {
   }
   const std::vector<std::string_view>& words() const { return words_; }
 
-  /// The word as a weight.
-  double weight(std::string_view word) const {
+  /// The weight that is word number `at`; 1 if there are fewer words.
+  double weight(std::size_t at) const {
+    if (at >= words_.size()) return 1;
+    const std::string_view word = words_[at];
     double value = 0;
     const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (problem != std::errc{} || end != word.data() + word.size())
@@ -81,24 +82,7 @@ class word_lines {
   std::vector<std::string_view> words_;
 };
 
-/// Numbers for names, as they first appear.
-class name_table {
- public:
-  index number(std::string_view name) {
-    if (names_.size() > static_cast<std::size_t>(std::numeric_limits<index>::max()) - 1)
-      throw unsupported("a graph has at most 2147483647 pages");
-    const auto [place, is_new] = numbers_.try_emplace(name, static_cast<index>(names_.size()));
-    if (is_new) names_.push_back(name);
-    return place->second;
-  }
-  const std::vector<std::string_view>& names() const { return names_; }
-
- private:
-  std::unordered_map<std::string_view, index> numbers_;
-  std::vector<std::string_view> names_;
-};
-
-/// A whole number in its shortest form: no two names stand for the same.
+/// The number that a name is. Only its shortest form counts, so that different names are different numbers.
 std::optional<std::uint64_t> as_number(std::string_view name) {
   std::uint64_t value = 0;
   const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), value);
@@ -122,44 +106,44 @@ std::vector<index> places_of(const std::vector<std::string_view>& names) {
   return place;
 }
 
-template <class V>
-void add_in_lists(const entry_list<V>& all, const std::vector<index>& place, assembler<V>& assembly) {
-  constexpr std::size_t list_length = std::size_t{1} << 20;
-  for (std::size_t begin = 0, position = 0; begin < all.row.size(); begin += list_length, ++position) {
-    const std::size_t end = std::min(begin + list_length, all.row.size());
-    entry_list<V> list = assembly.take_list();
-    for (std::size_t k = begin; k < end; ++k) {
-      list.row.push_back(place[static_cast<std::size_t>(all.row[k])]);
-      list.col.push_back(place[static_cast<std::size_t>(all.col[k])]);
-      list.val.push_back(all.val[k]);
-    }
-    assembly.add(position, std::move(list));
-  }
-}
-
 }  // namespace
 
 template <class V> edge_list<V> parse_edge_list(std::string_view text, std::string_view file) {
   word_lines lines(
       text, file, 3,
       "a line of an edge list is two names, and a weight if any; separate them by blanks or tabs");
-  name_table table;
+  std::unordered_map<std::string_view, index> numbers;  // of the names, as they first appear
+  std::vector<std::string_view> names;
+  const auto number_of = [&](std::string_view name) {
+    if (names.size() >= static_cast<std::size_t>(std::numeric_limits<index>::max()))
+      throw unsupported("a graph has at most 2147483647 pages");
+    const auto [place, is_new] = numbers.try_emplace(name, static_cast<index>(names.size()));
+    if (is_new) names.push_back(name);
+    return place->second;
+  };
   entry_list<V> entries;
   while (lines.next()) {
     const auto& words = lines.words();
     if (words.size() < 2) lines.fail("there is one word");
-    entries.row.push_back(table.number(words[0]));
-    entries.col.push_back(table.number(words[1]));
-    entries.val.push_back(words.size() < 3 ? V{1} : static_cast<V>(lines.weight(words[2])));
+    entries.row.push_back(number_of(words[0]));
+    entries.col.push_back(number_of(words[1]));
+    entries.val.push_back(static_cast<V>(lines.weight(2)));
   }
-  const std::vector<index> place = places_of(table.names());
+
+  const std::vector<index> place = places_of(names);
   edge_list<V> out;
-  out.names.resize(place.size());
-  for (std::size_t i = 0; i < place.size(); ++i)
-    out.names[static_cast<std::size_t>(place[i])] = table.names()[i];
-  const auto pages = static_cast<index>(place.size());
-  assembler<V> assembly(pages, pages, static_cast<offset>(entries.row.size()));
-  add_in_lists(entries, place, assembly);
+  out.names.resize(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) out.names[static_cast<std::size_t>(place[i])] = names[i];
+  const auto pages = static_cast<index>(names.size());
+  const auto count = static_cast<offset>(entries.row.size());
+  assembler<V> assembly(pages, pages, count);
+  assembly.add_in_lists(count, 0, [&](offset begin, offset end, entry_list<V>& list) {
+    list.val.assign(entries.val.begin() + begin, entries.val.begin() + end);
+    for (offset k = begin; k < end; ++k) {
+      list.row.push_back(place[static_cast<std::size_t>(entries.row[k])]);
+      list.col.push_back(place[static_cast<std::size_t>(entries.col[k])]);
+    }
+  });
   out.links = assembly.finish().matrix;
   return out;
 }
@@ -167,28 +151,25 @@ template <class V> edge_list<V> parse_edge_list(std::string_view text, std::stri
 std::vector<named_weight> parse_named_weights(std::string_view text, std::string_view file) {
   word_lines lines(text, file, 2, "a line is a name, and a weight if any");
   std::vector<named_weight> out;
-  while (lines.next())
-    out.push_back(
-        {std::string(lines.words()[0]), lines.words().size() < 2 ? 1.0 : lines.weight(lines.words()[1])});
+  while (lines.next()) out.push_back({std::string(lines.words()[0]), lines.weight(1)});
   return out;
 }
 
 std::string read_text(const std::filesystem::path& path) {
-  constexpr std::size_t segment = std::size_t{1} << 20;
+  constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
   archive_reader reader(path);
   std::string out;
   const auto entry = reader.next();
   if (!entry) return out;
   if (!entry->name.empty())
     throw parse_error(fmt::format("{}: this is an archive, and no text", path.string()));
-  for (std::size_t size = 0;;) {
-    out.resize(size + std::max(segment, size / 2));
-    const std::size_t wanted = out.size() - size, got = reader.read({out.data() + size, wanted});
-    size += got;
-    if (got == wanted) continue;
-    out.resize(size);
-    return out;
+  for (std::size_t got = chunk_bytes; got == chunk_bytes;) {
+    const std::size_t size = out.size();
+    out.resize(size + chunk_bytes);
+    got = reader.read({out.data() + size, chunk_bytes});
+    out.resize(size + got);
   }
+  return out;
 }
 
 template <class V> edge_list<V> read_edge_list(const std::filesystem::path& path) {

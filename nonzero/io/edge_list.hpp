@@ -16,16 +16,15 @@ template <class V> struct edge_list {
 };
 
 /// Reads lines of two names and an optional weight (default 1), separated by spaces or tabs: `a b` is a link
-/// from a to b. Lines that start with # or % are comments. Pages are numbered by their names
-/// if all names are whole numbers, as in SNAP's files, otherwise in the order of first appearance. `file` is
-/// the name in messages. Throws `parse_error` with the line, `unsupported` for more than 2^31 - 1 pages.
+/// from a to b. Lines that start with # or % are comments. If all names are whole numbers, as in SNAP's
+/// files, pages are sorted by them, otherwise in the order of first appearance. `file` is the name in
+/// messages. Throws `parse_error` with the line, `unsupported` for more than 2^31 - 1 pages.
 template <class V> edge_list<V> parse_edge_list(std::string_view text, std::string_view file);
 
 /// The same from a file, which may be compressed, or a pipe.
 template <class V> edge_list<V> read_edge_list(const std::filesystem::path& path);
 
-/// Whether a file is text, compressed or not, without a Matrix Market banner. Reads some of it: not for
-/// pipes.
+/// Whether a file (not a pipe: it is read from) is text, compressed or not, without a Matrix Market banner.
 bool is_edge_list(const std::filesystem::path& path);
 
 /// Lines of a name and an optional weight (default 1), with comments as above.

@@ -21,7 +21,7 @@ struct node {
   index x, y, z;
 };
 
-grid make_grid(std::string_view name, index nx, index ny, index nz, index rows_per_node = 1) {
+grid make_grid(std::string_view name, index nx, index ny = 1, index nz = 1, index rows_per_node = 1) {
   constexpr index most = std::numeric_limits<index>::max();
   if (nx < 0 || ny < 0 || nz < 0)
     throw shape_error(fmt::format("{}: a size of {} x {} x {} is negative", name, nx, ny, nz));
@@ -55,6 +55,17 @@ template <class Visit> void for_each_neighbour(const grid& g, index number, cons
       for (index x = x_first; x <= x_last; ++x) visit((z * g.ny + y) * g.nx + x);
 }
 
+// Makes a square matrix: visit(i, put) calls put(j, v) for each of the length_of(i) entries of row i.
+template <class V, class Length, class Visit>
+csr<V> put_rows(index rows, const Length& length_of, const Visit& visit) {
+  return fill_rows<V>(rows, rows, length_of, [&](index i, offset, index* col, V* val) {
+    visit(i, [&](index j, V v) {
+      *col++ = j;
+      *val++ = v;
+    });
+  });
+}
+
 // `centre` on the diagonal, `arm` at the next nodes along each axis: 3, 5 or 7 points.
 template <class V> csr<V> cross_stencil(const grid& g, V centre, V arm) {
   const index line = g.nx, plane = g.nx * g.ny;
@@ -62,38 +73,28 @@ template <class V> csr<V> cross_stencil(const grid& g, V centre, V arm) {
     const node p = node_at(g, i);
     return reached(p.x, g.nx) + reached(p.y, g.ny) + reached(p.z, g.nz) - 2;
   };
-  const auto fill = [&](index i, offset, index* col, V* val) {
+  return put_rows<V>(g.nodes, length_of, [&](index i, const auto& put) {
     const node p = node_at(g, i);
-    const auto put = [&](bool is_there, index j, V v) {
-      if (!is_there) return;
-      *col++ = j;
-      *val++ = v;
-    };
-    put(p.z > 0, i - plane, arm);
-    put(p.y > 0, i - line, arm);
-    put(p.x > 0, i - 1, arm);
-    put(true, i, centre);
-    put(p.x + 1 < g.nx, i + 1, arm);
-    put(p.y + 1 < g.ny, i + line, arm);
-    put(p.z + 1 < g.nz, i + plane, arm);
-  };
-  return fill_rows<V>(g.nodes, g.nodes, length_of, fill);
+    if (p.z > 0) put(i - plane, arm);
+    if (p.y > 0) put(i - line, arm);
+    if (p.x > 0) put(i - 1, arm);
+    put(i, centre);
+    if (p.x + 1 < g.nx) put(i + 1, arm);
+    if (p.y + 1 < g.ny) put(i + line, arm);
+    if (p.z + 1 < g.nz) put(i + plane, arm);
+  });
 }
 
 }  // namespace
 
 template <class V> csr<V> diagonal(index n) {
-  make_grid("diagonal", n, 1, 1);
-  return fill_rows<V>(
-      n, n, [](index) { return 1; },
-      [](index i, offset, index* col, V* val) {
-        *col = i;
-        *val = static_cast<V>(offset{i} + 1);
-      });
+  make_grid("diagonal", n);
+  const auto one = [](index) { return 1; };
+  return put_rows<V>(n, one, [](index i, const auto& put) { put(i, static_cast<V>(offset{i} + 1)); });
 }
 
 template <class V> csr<V> banded(index n, index reach, std::uint64_t seed) {
-  make_grid("banded", n, 1, 1);
+  make_grid("banded", n);
   if (reach < 0) throw shape_error(fmt::format("banded: a reach of {} is negative", reach));
   const index r = std::min(reach, std::max(n - 1, 0));
   const auto first_col = [=](index i) { return std::max(i - r, 0); };
@@ -109,17 +110,15 @@ template <class V> csr<V> banded(index n, index reach, std::uint64_t seed) {
 }
 
 template <class V> csr<V> tridiagonal(index n) {
-  return cross_stencil<V>(make_grid("tridiagonal", n, 1, 1), 2, -1);
+  return cross_stencil<V>(make_grid("tridiagonal", n), 2, -1);
 }
 
-template <class V> csr<V> heat(index n) { return cross_stencil<V>(make_grid("heat", n, 1, 1), -2, 1); }
+template <class V> csr<V> heat(index n) { return cross_stencil<V>(make_grid("heat", n), -2, 1); }
 
-template <class V> csr<V> poisson_1d(index n) {
-  return cross_stencil<V>(make_grid("poisson_1d", n, 1, 1), 2, -1);
-}
+template <class V> csr<V> poisson_1d(index n) { return cross_stencil<V>(make_grid("poisson_1d", n), 2, -1); }
 
 template <class V> csr<V> poisson_2d(index nx, index ny) {
-  return cross_stencil<V>(make_grid("poisson_2d", nx, ny, 1), 4, -1);
+  return cross_stencil<V>(make_grid("poisson_2d", nx, ny), 4, -1);
 }
 
 template <class V> csr<V> poisson_3d(index nx, index ny, index nz) {
@@ -128,14 +127,10 @@ template <class V> csr<V> poisson_3d(index nx, index ny, index nz) {
 
 template <class V> csr<V> poisson_27(index nx, index ny, index nz) {
   const grid g = make_grid("poisson_27", nx, ny, nz);
-  return fill_rows<V>(
-      g.nodes, g.nodes, [&](index i) { return neighbours(g, i); },
-      [&](index i, offset, index* col, V* val) {
-        for_each_neighbour(g, i, [&](index j) {
-          *col++ = j;
-          *val++ = j == i ? V{26} : V{-1};
-        });
-      });
+  const auto length_of = [&](index i) { return neighbours(g, i); };
+  return put_rows<V>(g.nodes, length_of, [&](index i, const auto& put) {
+    for_each_neighbour(g, i, [&](index j) { put(j, j == i ? V{26} : V{-1}); });
+  });
 }
 
 template <class V> csr<V> fem_blocks(index nx, index ny, index nz, std::uint64_t seed) {
@@ -148,16 +143,12 @@ template <class V> csr<V> fem_blocks(index nx, index ny, index nz, std::uint64_t
     const std::uint64_t bits = hash(values, (std::uint64_t(low) << 32) + std::uint64_t(high));
     return static_cast<V>(static_cast<int>(bits >> 53 | 1) - 1024) * V{0x1p-10};
   };
-  return fill_rows<V>(
-      3 * g.nodes, 3 * g.nodes, [&](index i) { return 3 * neighbours(g, i / 3); },
-      [&](index i, offset, index* col, V* val) {
-        for_each_neighbour(g, i / 3, [&](index neighbour) {
-          for (index j = 3 * neighbour; j < 3 * neighbour + 3; ++j) {
-            *col++ = j;
-            *val++ = j == i ? V{128} : coupling(i, j);
-          }
-        });
-      });
+  const auto length_of = [&](index i) { return 3 * neighbours(g, i / 3); };
+  return put_rows<V>(3 * g.nodes, length_of, [&](index i, const auto& put) {
+    for_each_neighbour(g, i / 3, [&](index neighbour) {
+      for (index j = 3 * neighbour; j < 3 * neighbour + 3; ++j) put(j, j == i ? V{128} : coupling(i, j));
+    });
+  });
 }
 
 #define NONZERO_INSTANTIATE(V)                         \

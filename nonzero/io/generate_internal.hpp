@@ -31,9 +31,10 @@ template <class V> constexpr V between_minus_one_and_one(std::uint64_t bits) {
   return static_cast<V>(odd - half) * (V{1} / static_cast<V>(half));
 }
 
-/// Makes a matrix row by row, in parallel. `length_of(i)` is the number of entries
-/// of row i; `fill(i, first, col, val)` writes that many, the first of which is entry `first` of the matrix.
-/// Works on blocks of rows: one pass counts the entries of each block, a second fills them.
+inline constexpr offset most_entries = offset{1} << 48;  // no memory holds more
+
+/// Makes a matrix by blocks of rows, in parallel. `length_of(i)` is the number of entries of row i;
+/// `fill(i, first, col, val)` writes them, the first as entry `first` of the matrix.
 template <class V, class Length, class Fill>
 csr<V> fill_rows(index rows, index cols, const Length& length_of, const Fill& fill) {
   constexpr offset block = 4096;
@@ -49,7 +50,6 @@ csr<V> fill_rows(index rows, index cols, const Length& length_of, const Fill& fi
   for (offset b = 0; b < blocks; ++b) block_begin[b + 1] += block_begin[b];
 
   // A matrix that is too large fails here, before a page of it is touched.
-  constexpr offset most_entries = offset{1} << 48;
   if (block_begin[blocks] > most_entries)
     throw shape_error(std::to_string(block_begin[blocks]) + " entries are more than any memory holds");
   const auto nnz = static_cast<std::size_t>(block_begin[blocks]);

@@ -56,14 +56,10 @@ csr<V> random_rows(index rows, index cols, std::uint64_t seed, const Length& len
   });
 }
 
-struct edge {
-  index from, to;
-};
-
-// Edge `number` of an R-MAT graph. Each level of the recursion takes 15 bits to choose a quadrant, and with
-// it one more bit of both ends. Four levels at a time, one in each 16-bit lane of a word: with the top bit of
-// a lane set beforehand, subtracting t leaves it set where the lane's number was t or more.
-edge rmat_edge(std::uint64_t stream, std::uint64_t number, int scale) {
+// Edge `number` of an R-MAT graph. Each level of the recursion uses 15 random bits to choose a quadrant,
+// which gives one more bit of both ends. A word serves four levels, one in each 16-bit lane. The top bit of a
+// lane is set first: subtracting t leaves it set where the lane's number is t or more.
+std::pair<index, index> rmat_edge(std::uint64_t stream, std::uint64_t number, int scale) {
   constexpr std::uint64_t each_lane = 0x0001000100010001, top_bits = each_lane << 15;
   constexpr std::uint64_t a = 18678, a_b = 24904, a_b_c = 31130;  // 0.57, 0.76, 0.95 of 2^15
   // Brings the lanes' top bits together as the top four of the word; no two of its products overlap.
@@ -128,24 +124,19 @@ template <class V> csr<V> rmat(int scale, index per_vertex, std::uint64_t seed) 
   require_not_negative("rmat", "a number of edges per vertex", per_vertex);
   const index vertices = index{1} << scale;
   const offset edges = offset{per_vertex} << scale;
-  constexpr offset block = offset{1} << 18, most_edges = offset{1} << 48;
-  if (edges > most_edges)
+  if (edges > most_entries)
     throw shape_error(fmt::format("rmat: {} edges are more than any memory holds", edges));
   { array<V> too_large_fails_here(edges); }  // before a page is touched
 
   const std::uint64_t stream = hash(seed, 2);
   assembler<V> assembly(vertices, vertices, edges);
-  parallel_tasks((edges + block - 1) / block, 0, [&](offset b) {
-    const offset first = b * block, count = std::min(block, edges - first);
-    entry_list<V> list = assembly.take_list();
-    list.row.resize(count);
-    list.col.resize(count);
-    for (offset k = 0; k < count; ++k) {
-      const edge e = rmat_edge(stream, first + k, scale);
-      list.row[k] = e.from;
-      list.col[k] = e.to;
+  assembly.add_in_lists(edges, 0, [&](offset begin, offset end, entry_list<V>& list) {
+    list.resize(static_cast<std::size_t>(end - begin), false);
+    for (offset k = begin; k < end; ++k) {
+      const auto [from, to] = rmat_edge(stream, k, scale);
+      list.row[k - begin] = from;
+      list.col[k - begin] = to;
     }
-    assembly.add(b, std::move(list));
   });
   return std::move(assembly.finish(0).matrix);
 }

@@ -12,32 +12,27 @@ namespace nz::generate {
 namespace {
 
 std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
-  std::vector<std::string_view> parts;
+  std::vector<std::string_view> words;
   for (std::size_t end; (end = text.find(separator)) != text.npos; text.remove_prefix(end + separator.size()))
-    parts.push_back(text.substr(0, end));
-  parts.push_back(text);
-  return parts;
+    words.push_back(text.substr(0, end));
+  words.push_back(text);
+  return words;
 }
 
-// What a kind's `parameters` text says, `NX[:NY=NX[:DEPTH=1]]`: it is the grammar as well as the help.
+// What a kind's `parameters` text says: `NX[:NY=NX[:NZ=1]]` is the grammar as well as the help.
 struct parameter {
   std::string_view name;
   std::string_view fallback;  // a number, or the name of an earlier parameter
 };
 
-std::vector<parameter> parameters_of(const kind& k) {
-  std::vector<parameter> all;
-  for (const std::string_view text : split(k.parameters.substr(0, k.parameters.find(']')), "[:")) {
-    const std::size_t equals = text.find('=');
-    all.push_back({text.substr(0, equals), equals == text.npos ? "" : text.substr(equals + 1)});
-  }
-  return all;
-}
-
 // The parameters of a spec, read as the kind's builder asks for them.
 class arguments {
  public:
-  arguments(const kind& k, std::string_view spec) : kind_(k), spec_(spec), parameters_(parameters_of(k)) {
+  arguments(const kind& k, std::string_view spec) : kind_(k), spec_(spec) {
+    for (const std::string_view text : split(k.parameters.substr(0, k.parameters.find(']')), "[:")) {
+      const std::size_t equals = text.find('=');
+      parameters_.push_back({text.substr(0, equals), equals == text.npos ? "" : text.substr(equals + 1)});
+    }
     if (spec.size() > k.name.size()) given_ = split(spec.substr(k.name.size() + 1), ":");
     if (given_.empty()) fail(fmt::format("{} is missing", parameters_[0].name));
     if (given_.size() > parameters_.size())

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/io/read_options.hpp>
@@ -25,8 +24,8 @@ std::string_view to_string(matrix_market_info::symmetries symmetry);
 
 /// Reads a Matrix Market text. Columns come out sorted, duplicates summed in file order, both triangles of a
 /// symmetric matrix filled; pattern entries are 1. Explicit zeros of a coordinate file are kept; those of an
-/// array file are not. `name` is the file's name in messages. Throws
-/// `parse_error` with the line, `unsupported` for complex and hermitian files.
+/// array file are not. `name` is the file's name in messages. Throws `parse_error` with the line,
+/// `unsupported` for complex and hermitian files.
 template <class V>
 csr<V> parse_matrix_market(std::string_view text, std::string_view name, const read_options& options = {},
                            matrix_market_info* info = nullptr);
@@ -37,9 +36,6 @@ csr<V> parse_matrix_market(std::string_view text, std::string_view name, const r
 template <class V>
 csr<V> read_matrix_market(const std::filesystem::path& path, const read_options& options = {},
                           matrix_market_info* info = nullptr);
-
-/// A dense vector: a Matrix Market file of one column or one row, array or coordinate.
-template <class V> std::vector<V> read_vector(const std::filesystem::path& path);
 
 /// Writes `a` as coordinate real general, with the fewest digits that read back bit-identical (the payload of
 /// a NaN aside). The file is written atomically.

@@ -4,22 +4,34 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <fast_float/fast_float.h>
+#include <fmt/format.h>
 
 #include <nonzero/core/types.hpp>
 #include <nonzero/io/matrix_market.hpp>
 
-// The words of a Matrix Market file: its numbers and its header. For the reader only: not installed.
+// What the sources of the Matrix Market reader share: numbers, the header, blocks of lines. Not installed.
 namespace nz::matrix_market {
+
+using layouts = matrix_market_info::layouts;
+using fields = matrix_market_info::fields;
+using symmetries = matrix_market_info::symmetries;
 
 /// What is wrong with a line; the caller knows its number.
 struct bad_line {
   std::string reason;
 };
+
+template <class... Args>
+[[noreturn, gnu::cold, gnu::noinline]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
+  throw bad_line{fmt::format(text, std::forward<Args>(args)...)};
+}
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
@@ -37,13 +49,13 @@ struct cursor {
   void finish_line() {
     skip_blanks();
     if (at == end) return;
-    if (*at != '\n') throw_garbage(*this);
+    if (*at != '\n') refuse_rest(*this);
     ++at;
   }
   /// The word that starts here, for a message: shortened, printable.
   std::string word() const;
-  /// By value, here and below: a cursor whose address is taken cannot stay in registers.
-  [[noreturn]] static void throw_garbage(cursor c);
+  /// By value: a cursor whose address is taken cannot stay in registers.
+  [[noreturn]] static void refuse_rest(cursor c);
 };
 
 /// Eight characters as one word, digits as 0 to 9, the first in the lowest byte.
@@ -82,13 +94,10 @@ inline leading_digits scan_8(const char* at) {
   return {count, count == 0 ? 0 : number_of(word << (64 - 8 * count))};
 }
 
-constexpr std::ptrdiff_t scan_room =
-    64;  // characters that must follow for a number to be scanned the fast way
+/// How many characters must follow for a number to be scanned the fast way.
+constexpr std::ptrdiff_t scan_room = 64;
 
-[[noreturn]] void throw_bad_index(cursor from, std::string_view what, offset limit);
-
-/// Indices that the fast way does not read: a leading +, more than 7 digits, near the end of the text,
-/// errors.
+/// Indices that the fast way does not read: with a +, over 7 digits, near the end of the text, errors.
 index parse_unusual_index(cursor& c, std::string_view what, index limit);
 
 /// A 1-based row or column of at most `limit`, returned 0-based.
@@ -184,11 +193,33 @@ template <class V> [[gnu::always_inline]] inline V parse_value(cursor& c, bool m
 struct header {
   matrix_market_info info;
   index rows = 0, cols = 0;
-  offset entries = 0;  // lines of entries that must follow
+  offset entries = 0;    // lines of entries that must follow
+  offset size_line = 0;  // the number of the size line
+
+  /// Entries of the matrix that one line makes at most: an entry of a triangle is mirrored.
+  int copies() const { return info.symmetry == symmetries::general ? 1 : 2; }
 };
 
-/// Reads up to the first line of entries. `lines` counts the lines read, including a bad one when it throws
-/// `bad_line`. Throws `unsupported` for complex and hermitian files.
-header parse_header(cursor& c, offset& lines);
+[[noreturn]] void throw_at(std::string_view name, offset line, std::string_view reason);
+
+/// Parses the header and removes it from `text`, which must hold all of the header or all of the file.
+header take_header(std::string_view& text, std::string_view name);
+
+/// The most lines of entries that `bytes` of text can hold.
+std::size_t most_entries(const header& h, std::size_t bytes);
+
+template <class V> using maybe_csr = std::optional<csr<V>>;
+
+/// The ordered path: for a general coordinate file without blank lines whose entries are sorted by row and
+/// column, as this library writes it. Parses straight into the arrays of the matrix. Returns nothing for any
+/// other file, and for one with an error.
+template <class V>
+maybe_csr<V> parse_in_order(std::string_view text, const header& h, const read_options& options);
+
+/// The general path. The text after the header comes in portions of whole lines (the last line of the file
+/// need not end): `first`, then what next() returns, up to nothing.
+template <class V>
+csr<V> parse_body(const header& h, std::string_view name, const read_options& options, std::string_view first,
+                  const std::function<std::optional<std::string_view>()>& next, matrix_market_info* info);
 
 }  // namespace nz::matrix_market

@@ -11,8 +11,6 @@
 namespace nz {
 namespace {
 
-constexpr offset entries_per_task = 16384;
-
 /// Appends a number and a character; `to` must have room for 32 bytes. std::to_chars writes the fewest digits
 /// that read back the same.
 template <class Number> char* append(char* to, Number number, char then) {
@@ -21,58 +19,52 @@ template <class Number> char* append(char* to, Number number, char then) {
   return to;
 }
 
-/// The lines of the entries [begin, end).
-template <class V> void format_entries(csr_view<V> a, offset begin, offset end, array<char>& out) {
-  constexpr std::size_t longest_line = 96;
-  out.resize(static_cast<std::size_t>(end - begin) * longest_line);
-  char* to = out.data();
-  auto row = std::upper_bound(a.row_begin.begin(), a.row_begin.end(), begin) - a.row_begin.begin() - 1;
-  for (offset k = begin; k < end; ++k) {
-    while (a.row_begin[row + 1] <= k) ++row;
-    to = append(to, row + 1, ' ');
-    to = append(to, offset{a.col[k]} + 1, ' ');
-    to = append(to, a.val[k], '\n');
-  }
-  out.resize(static_cast<std::size_t>(to - out.data()));
-}
-
-/// Formats [0, count) by tasks in parallel, a few at a time, and writes the segments in order.
-template <class Format> void write_in_parallel(output_file& file, offset count, const Format& format) {
-  const offset tasks = (count + entries_per_task - 1) / entries_per_task;
-  std::vector<array<char>> segments(4 * static_cast<std::size_t>(thread_count(0)));
-  for (offset first = 0; first < tasks; first += static_cast<offset>(segments.size())) {
-    const offset batch = std::min<offset>(tasks - first, static_cast<offset>(segments.size()));
+/// Writes a head and `count` lines. format(begin, end, to) formats the lines [begin, end) at `to` and returns
+/// their end: tasks do so in parallel, a few at a time, and their text is written in order.
+template <class Format>
+void write_lines(const std::filesystem::path& path, const std::string& head, offset count,
+                 std::size_t longest_line, const Format& format) {
+  constexpr offset lines_per_task = 16384;
+  output_file file(path);
+  file.write(head.data(), head.size());
+  const offset tasks = (count + lines_per_task - 1) / lines_per_task;
+  std::vector<array<char>> texts(4 * static_cast<std::size_t>(thread_count(0)));
+  for (offset first = 0; first < tasks; first += static_cast<offset>(texts.size())) {
+    const offset batch = std::min<offset>(tasks - first, static_cast<offset>(texts.size()));
     parallel_tasks(batch, 0, [&](std::int64_t t) {
-      const offset begin = (first + t) * entries_per_task;
-      format(begin, std::min(begin + entries_per_task, count), segments[t]);
+      const offset begin = (first + t) * lines_per_task, end = std::min(begin + lines_per_task, count);
+      array<char>& text = texts[t];
+      text.resize(static_cast<std::size_t>(end - begin) * longest_line);
+      text.resize(static_cast<std::size_t>(format(begin, end, text.data()) - text.data()));
     });
-    for (offset t = 0; t < batch; ++t) file.write(segments[t].data(), segments[t].size());
+    for (offset t = 0; t < batch; ++t) file.write(texts[t].data(), texts[t].size());
   }
+  file.commit();
 }
 
 }  // namespace
 
 template <class V> void write_matrix_market(const std::filesystem::path& path, csr_view<V> a) {
-  output_file file(path);
   const std::string head =
       fmt::format("%%MatrixMarket matrix coordinate real general\n{} {} {}\n", a.rows, a.cols, a.nnz());
-  file.write(head.data(), head.size());
-  write_in_parallel(file, a.nnz(),
-                    [&](offset begin, offset end, array<char>& out) { format_entries(a, begin, end, out); });
-  file.commit();
+  write_lines(path, head, a.nnz(), 96, [&](offset begin, offset end, char* to) {
+    auto row = std::upper_bound(a.row_begin.begin(), a.row_begin.end(), begin) - a.row_begin.begin() - 1;
+    for (offset k = begin; k < end; ++k) {
+      while (a.row_begin[row + 1] <= k) ++row;
+      to = append(to, row + 1, ' ');
+      to = append(to, offset{a.col[k]} + 1, ' ');
+      to = append(to, a.val[k], '\n');
+    }
+    return to;
+  });
 }
 
 template <class V> void write_vector(const std::filesystem::path& path, std::span<const V> x) {
-  output_file file(path);
   const std::string head = fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", x.size());
-  file.write(head.data(), head.size());
-  write_in_parallel(file, static_cast<offset>(x.size()), [&](offset begin, offset end, array<char>& out) {
-    out.resize(static_cast<std::size_t>(end - begin) * 32);
-    char* to = out.data();
+  write_lines(path, head, static_cast<offset>(x.size()), 32, [&](offset begin, offset end, char* to) {
     for (offset k = begin; k < end; ++k) to = append(to, x[k], '\n');
-    out.resize(static_cast<std::size_t>(to - out.data()));
+    return to;
   });
-  file.commit();
 }
 
 #define NONZERO_INSTANTIATE(V)                                                  \

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -29,30 +28,27 @@ template <class... Args>
   throw parse_error(where + ": " + fmt::format(text, std::forward<Args>(args)...));
 }
 
-// The part of Python's notation that headers use.
+/// Parses the Python literals that headers use: strings, whole numbers, and lists of items between brackets.
 class literal_parser {
  public:
   literal_parser(std::string_view text, const std::string& where) : rest_(text), where_(where) {}
 
-  [[noreturn]] void fail_here() const {
-    throw parse_error(where_ + ": its header is not one of a .npy array");
-  }
-  bool accept(char c) {
-    skip_spaces();
-    if (rest_.empty() || rest_.front() != c) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-  void expect(char c) {
-    if (!accept(c)) fail_here();
-  }
+  [[noreturn]] void fail_here() const { fail(where_, "its header is not one of a .npy array"); }
   bool is_at_end() {
-    skip_spaces();
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
     return rest_.empty();
   }
+  bool accept(std::string_view word) {
+    if (is_at_end() || !rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  void expect(std::string_view word) {
+    if (!accept(word)) fail_here();
+  }
   std::string_view string() {
-    const char quote = accept('\'') ? '\'' : '"';
-    if (quote == '"') expect('"');
+    const char quote = accept("'") ? '\'' : '"';
+    if (quote == '"') expect("\"");
     const std::size_t end = rest_.find(quote);
     if (end == rest_.npos) fail_here();
     const std::string_view found = rest_.substr(0, end);
@@ -60,36 +56,24 @@ class literal_parser {
     return found;
   }
   std::uint64_t number() {
-    skip_spaces();
     std::uint64_t value = 0;
+    if (is_at_end()) fail_here();
     const auto [end, wrong] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
     if (wrong != std::errc{}) fail_here();
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    accept('L');  // as Python 2 wrote them
+    accept("L");  // as Python 2 wrote them
     return value;
   }
-  void boolean() {
-    skip_spaces();
-    for (const std::string_view word : {"True", "False"})
-      if (rest_.starts_with(word)) return rest_.remove_prefix(word.size());
-    fail_here();
-  }
-  std::vector<std::uint64_t> tuple() {
-    std::vector<std::uint64_t> numbers;
-    expect('(');
-    while (!accept(')')) {
-      numbers.push_back(number());
-      if (!accept(',')) {
-        expect(')');
-        break;
-      }
+  /// Calls item() at the begin of each item. A comma may follow the last one.
+  template <class Item> void list(std::string_view open, std::string_view close, const Item& item) {
+    expect(open);
+    while (!accept(close)) {
+      item();
+      if (!accept(",")) return expect(close);
     }
-    return numbers;
   }
 
  private:
-  void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size())); }
-
   std::string_view rest_;
   const std::string& where_;
 };
@@ -104,7 +88,7 @@ void parse_descr(header& h, const std::string& where) {
     const auto [end, wrong] = std::from_chars(d.data() + 2, last, h.bytes);
     is_well_formed = wrong == std::errc{} && end == last;
   }
-  if (!is_well_formed) throw parse_error(where + ": its header does not name a type of elements");
+  if (!is_well_formed) fail(where, "its header does not name a type of elements");
   h.kind = d[1];
   if (h.kind == 'U') h.bytes = 4 * std::min<std::uint64_t>(h.bytes, 1000);  // longer ones are refused anyway
   if (d[0] == '>' && h.bytes > 1)
@@ -120,20 +104,14 @@ void parse_descr(header& h, const std::string& where) {
 
 header read_header(archive_reader& in) {
   const std::string& where = in.where();
-  std::array<char, 12> start{};
-  std::size_t fixed = 10;
-  if (in.read(std::span(start).first(fixed)) < fixed ||
-      !std::string_view(start.data(), fixed).starts_with(magic))
+  unsigned char start[12] = {};  // magic, version 1.0 to 3.0, the length of the header in 2 or 4 bytes
+  const std::span bytes(reinterpret_cast<char*>(start), sizeof start);
+  if (in.read(bytes.first(10)) < 10 || !std::string_view(bytes.data(), 10).starts_with(magic))
     fail(where, "it does not start as a .npy array does");
-  const int version = static_cast<unsigned char>(start[6]);
+  const int version = start[6];
   if (version < 1 || version > 3) fail(where, "version {} of .npy is not known", version);
-  std::size_t length =
-      static_cast<unsigned char>(start[8]) | std::size_t{static_cast<unsigned char>(start[9])} << 8;
-  if (version > 1) {  // four bytes instead of two
-    if (in.read(std::span(start).last(2)) < 2) fail(where, "it ends within its header");
-    length |= std::size_t{static_cast<unsigned char>(start[10])} << 16 |
-              std::size_t{static_cast<unsigned char>(start[11])} << 24;
-  }
+  if (version > 1 && in.read(bytes.last(2)) < 2) fail(where, "it ends within its header");
+  const std::size_t length = start[8] | start[9] << 8 | start[10] << 16 | std::size_t{start[11]} << 24;
   if (length > longest_header) fail(where, "a header of {} bytes is too long", length);
   std::string text(length, '\0');
   if (in.read(text) < length) fail(where, "it ends within its header");
@@ -146,8 +124,8 @@ void expect_end(archive_reader& in) {
   if (in.read({&more, 1}) != 0) fail(in.where(), "it goes on after the end of its array");
 }
 
-/// Room for `needed` elements: all `count` at once as far as the file could hold them uncompressed, beyond
-/// that doubling.
+/// Makes room for `needed` elements: at once for as many of the `count` as the file could hold uncompressed,
+/// after that by doubling.
 template <class T>
 void grow(array<T>& a, std::uint64_t needed, std::uint64_t count, std::uint64_t believable) {
   if (needed <= a.size()) return;
@@ -226,27 +204,21 @@ header parse_header(std::string_view text, const std::string& where) {
   literal_parser in(text, where);
   header h;
   bool has_descr = false, has_shape = false;
-  in.expect('{');
-  while (!in.accept('}')) {
+  in.list("{", "}", [&] {
     const std::string_view key = in.string();
-    in.expect(':');
+    in.expect(":");
     if (key == "descr") {
-      if (in.accept('[')) throw unsupported(where + ": structured elements are not read");
+      if (in.accept("[")) throw unsupported(where + ": structured elements are not read");
       h.descr = in.string();
       has_descr = true;
     } else if (key == "shape") {
-      h.shape = in.tuple();
+      h.shape.clear();
+      in.list("(", ")", [&] { h.shape.push_back(in.number()); });
       has_shape = true;
-    } else if (key == "fortran_order") {
-      in.boolean();  // no matter in one dimension
-    } else {
-      in.fail_here();
+    } else if (key != "fortran_order" || (!in.accept("True") && !in.accept("False"))) {
+      in.fail_here();  // the order itself does not matter in one dimension
     }
-    if (!in.accept(',')) {
-      in.expect('}');
-      break;
-    }
-  }
+  });
   if (!in.is_at_end() || !has_descr || !has_shape) in.fail_here();
   parse_descr(h, where);
   return h;

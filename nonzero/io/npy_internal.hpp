@@ -9,15 +9,14 @@
 #include <vector>
 
 #include <nonzero/core/array.hpp>
-#include <nonzero/io/archive.hpp>
+#include <nonzero/io/input_file.hpp>
 
 // NumPy's .npy, the format of the members of an .npz: a header in Python's notation, then one array.
 namespace nz::npy {
 
 inline constexpr std::string_view magic = "\x93NUMPY";
 
-/// A header. `{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }` is kind f, bytes 8,
-/// shape 3.
+/// A header. `{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }` is kind f, bytes 8, shape 3.
 struct header {
   std::string descr;
   char kind = 0;            // f: floating point, i: integer, u: unsigned, b: boolean, S: bytes, U: UTF-32

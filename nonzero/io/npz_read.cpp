@@ -1,19 +1,14 @@
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <functional>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/threads.hpp>
-#include <nonzero/io/archive.hpp>
 #include <nonzero/io/assemble.hpp>
 #include <nonzero/io/npy_internal.hpp>
 #include <nonzero/io/npz.hpp>
@@ -23,9 +18,6 @@
 namespace nz {
 namespace {
 
-constexpr offset entries_per_list = offset{1} << 17;  // for the assembler
-constexpr offset lines_per_task = offset{1} << 14;
-
 /// The members found, each converted; in the file they come in any order.
 template <class V> struct members {
   std::string path;
@@ -33,7 +25,6 @@ template <class V> struct members {
   std::optional<array<offset>> shape, indptr;
   std::optional<array<index>> indices, row, col;
   std::optional<array<V>> data;
-
   offset duplicates_summed = 0;
 
   template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) const {
@@ -49,27 +40,27 @@ template <class V> members<V> read_members(const std::string& path, const read_o
   archive_reader in(path);
   members<V> found;
   found.path = path;
-  const auto once = [&](auto& member, auto&& read) {
-    if (member) throw parse_error(in.where() + ": it is there twice");
-    member = read();
-  };
   while (const auto entry = in.next()) {
-    const auto numbers = [&]<class T>(std::optional<array<T>>& member, std::uint64_t limit = npy::no_limit) {
-      once(member, [&] { return npy::read_array<T>(in, *entry, limit, options.progress); });
+    const auto read = [&]<class T>(std::optional<T>& member, std::uint64_t limit = npy::no_limit) {
+      if (member) throw parse_error(in.where() + ": it is there twice");
+      if constexpr (std::is_same_v<T, std::string>)
+        member = npy::read_text(in);
+      else
+        member = npy::read_array<typename T::value_type>(in, *entry, limit, options.progress);
     };
     if (entry->name.empty()) throw parse_error(path + ": not a zip file, as every .npz is");
-    if (entry->name == "format.npy") once(found.format, [&] { return npy::read_text(in); });
-    if (entry->name == "shape.npy") numbers(found.shape, 64);  // NumPy's own limit for dimensions
-    if (entry->name == "indptr.npy") numbers(found.indptr);
-    if (entry->name == "indices.npy") numbers(found.indices);
-    if (entry->name == "row.npy") numbers(found.row);
-    if (entry->name == "col.npy") numbers(found.col);
-    if (entry->name == "data.npy") numbers(found.data);
+    if (entry->name == "format.npy") read(found.format);
+    if (entry->name == "shape.npy") read(found.shape, 64);  // NumPy's own limit for dimensions
+    if (entry->name == "indptr.npy") read(found.indptr);
+    if (entry->name == "indices.npy") read(found.indices);
+    if (entry->name == "row.npy") read(found.row);
+    if (entry->name == "col.npy") read(found.col);
+    if (entry->name == "data.npy") read(found.data);
   }
   return found;
 }
 
-template <class V> std::pair<index, index> checked_shape(members<V>& m) {
+template <class V> matrix_shape checked_shape(members<V>& m) {
   const array<offset>& shape = m.need(m.shape, "shape");
   if (shape.size() != 2)
     throw unsupported(fmt::format("{}: {} dimensions; only matrices are read", m.path, shape.size()));
@@ -109,6 +100,7 @@ template <class V> bool check_indices(const members<V>& m, index lines, index li
   const array<offset>& begin = *m.indptr;
   const array<index>& at = *m.indices;
   std::atomic<bool> is_sorted{true};
+  constexpr offset lines_per_task = offset{1} << 14;
   parallel_ranges(lines, lines_per_task, threads, [&](offset first, offset last) {
     bool is_within = true, rises = true;
     for (offset i = first; i < last; ++i)
@@ -122,7 +114,7 @@ template <class V> bool check_indices(const members<V>& m, index lines, index li
   return is_sorted;
 }
 
-/// Writes down the line of each entry in [first, last).
+/// Sets the line (row or column) of each entry in [first, last).
 void expand_lines(const array<offset>& begin, offset first, offset last, index* line) {
   auto i = static_cast<index>(std::upper_bound(begin.begin(), begin.end(), first) - begin.begin() - 1);
   for (offset k = first; k < last; ++k) {
@@ -131,19 +123,15 @@ void expand_lines(const array<offset>& begin, offset first, offset last, index* 
   }
 }
 
-/// A matrix of the entries that fill(first, last, list) gives row and column; `m` is emptied.
+/// A matrix of the entries whose rows and columns fill(first, last, list) sets; `m` is emptied.
 template <class V, class Fill>
-csr<V> assemble_entries(members<V>& m, index rows, index cols, int threads, Fill fill) {
+csr<V> assemble_entries(members<V>& m, matrix_shape shape, int threads, const Fill& fill) {
   const auto nnz = static_cast<offset>(m.data->size());
-  assembler<V> assembly(rows, cols, nnz);
-  parallel_tasks((nnz + entries_per_list - 1) / entries_per_list, threads, [&](offset p) {
-    const offset first = p * entries_per_list, last = std::min(nnz, first + entries_per_list);
-    entry_list<V> list = assembly.take_list();
-    list.row.resize(last - first);
-    list.col.resize(last - first);
-    list.val.assign(m.data->begin() + first, m.data->begin() + last);
+  assembler<V> assembly(shape.rows, shape.cols, nnz);
+  assembly.add_in_lists(nnz, threads, [&](offset first, offset last, entry_list<V>& list) {
+    list.resize(static_cast<std::size_t>(last - first));
+    std::copy_n(m.data->begin() + first, last - first, list.val.begin());
     fill(first, last, list);
-    assembly.add(p, std::move(list));
   });
   const std::string path = m.path;
   m = {};  // frees its memory before the matrix is allocated
@@ -157,7 +145,8 @@ csr<V> assemble_entries(members<V>& m, index rows, index cols, int threads, Fill
 }
 
 template <class V> csr<V> from_compressed(members<V>& m, bool is_csr, int threads) {
-  const auto [rows, cols] = checked_shape(m);
+  const matrix_shape shape = checked_shape(m);
+  const auto [rows, cols] = shape;
   const index lines = is_csr ? rows : cols;
   m.need(m.indices, "indices");
   m.need(m.indptr, "indptr");
@@ -169,26 +158,25 @@ template <class V> csr<V> from_compressed(members<V>& m, bool is_csr, int thread
   if (is_csr && is_sorted)
     return {rows, cols, std::move(*m.indptr), std::move(*m.indices), std::move(*m.data)};
 
-  return assemble_entries(m, rows, cols, threads, [&](offset first, offset last, entry_list<V>& list) {
+  return assemble_entries(m, shape, threads, [&](offset first, offset last, entry_list<V>& list) {
     expand_lines(*m.indptr, first, last, (is_csr ? list.row : list.col).data());
     std::copy_n(m.indices->begin() + first, last - first, (is_csr ? list.col : list.row).begin());
   });
 }
 
 template <class V> csr<V> from_coo(members<V>& m, int threads) {
-  const auto [rows, cols] = checked_shape(m);
+  const matrix_shape shape = checked_shape(m);
   const array<index>& row = m.need(m.row, "row");
   const array<index>& col = m.need(m.col, "col");
   if (m.need(m.data, "data").size() != row.size() || row.size() != col.size())
     m.fail("row.npy, col.npy and data.npy have {}, {} and {} elements instead of equally many", row.size(),
            col.size(), m.data->size());
-  return assemble_entries(m, rows, cols, threads,
-                          [&, rows = rows, cols = cols](offset first, offset last, entry_list<V>& list) {
-                            check_positions(m, "row", row, rows, first, last);
-                            check_positions(m, "col", col, cols, first, last);
-                            std::copy_n(row.begin() + first, last - first, list.row.begin());
-                            std::copy_n(col.begin() + first, last - first, list.col.begin());
-                          });
+  return assemble_entries(m, shape, threads, [&](offset first, offset last, entry_list<V>& list) {
+    check_positions(m, "row", row, shape.rows, first, last);
+    check_positions(m, "col", col, shape.cols, first, last);
+    std::copy_n(row.begin() + first, last - first, list.row.begin());
+    std::copy_n(col.begin() + first, last - first, list.col.begin());
+  });
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 /// Writes a zip file. Entries have no time stamp, so that the same matrix gives the same bytes.
 class zip_writer {
  public:
-  zip_writer(output_file& file, bool compress) : file_(file), archive_(archive_write_new()) {
+  zip_writer(output_file& file, bool compress)
+      : file_(file), archive_(archive_write_new(), archive_write_free) {
     if (!archive_) throw std::bad_alloc();
     check(archive_write_set_format_zip(archive_.get()));
     check(compress ? archive_write_zip_set_compression_deflate(archive_.get())
@@ -81,13 +82,10 @@ class zip_writer {
         fmt::format("{}: writing failed: {}", file_.path().native(), reason ? reason : "libarchive error"));
   }
 
-  struct free_archive {
-    void operator()(::archive* a) const { archive_write_free(a); }
-  };
   output_file& file_;
   bool is_over_ = false;  // further output is dropped
   std::exception_ptr failure_;
-  std::unique_ptr<::archive, free_archive> archive_;  // last: freeing it calls pass_on
+  std::unique_ptr<::archive, int (*)(::archive*)> archive_;  // last: freeing it calls pass_on
 };
 
 template <class T> constexpr const char* descr_of = nullptr;
@@ -96,23 +94,27 @@ template <> constexpr const char* descr_of<std::int64_t> = "<i8";
 template <> constexpr const char* descr_of<float> = "<f4";
 template <> constexpr const char* descr_of<double> = "<f8";
 
-template <class T> void write_array(zip_writer& zip, const std::string& name, std::span<const T> values) {
-  const std::string header = npy::make_header(descr_of<T>, fmt::format("({},)", values.size()));
-  zip.begin_entry(name, header.size() + values.size_bytes());
+/// Begins an entry of `count` elements of type T, which are to follow.
+template <class T> void begin_array(zip_writer& zip, const std::string& name, std::size_t count) {
+  const std::string header = npy::make_header(descr_of<T>, fmt::format("({},)", count));
+  zip.begin_entry(name, header.size() + count * sizeof(T));
   zip.write(header.data(), header.size());
+}
+
+template <class T> void write_array(zip_writer& zip, const std::string& name, std::span<const T> values) {
+  begin_array<T>(zip, name, values.size());
   zip.write(values.data(), values.size_bytes());
 }
 
+/// Writes 64-bit numbers as 32-bit ones.
 void write_narrowed(zip_writer& zip, const std::string& name, std::span<const offset> values) {
-  const std::string header = npy::make_header(descr_of<std::int32_t>, fmt::format("({},)", values.size()));
-  zip.begin_entry(name, header.size() + values.size() * sizeof(std::int32_t));
-  zip.write(header.data(), header.size());
+  begin_array<std::int32_t>(zip, name, values.size());
   std::vector<std::int32_t> narrow;
   while (!values.empty()) {
-    const auto part = values.first(std::min(values.size(), chunk_bytes / sizeof(std::int32_t)));
-    narrow.assign(part.begin(), part.end());
+    const auto chunk = values.first(std::min(values.size(), chunk_bytes / sizeof(std::int32_t)));
+    narrow.assign(chunk.begin(), chunk.end());
     zip.write(narrow.data(), narrow.size() * sizeof(std::int32_t));
-    values = values.subspan(part.size());
+    values = values.subspan(chunk.size());
   }
 }
 

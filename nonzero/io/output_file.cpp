@@ -1,6 +1,5 @@
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -92,12 +91,13 @@ output_file::output_file(fs::path path) : path_(std::move(path)) {
   struct stat old {};
   const bool exists = ::stat(target_.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail("cannot write");
-  if (!target_.has_filename() || (exists && S_ISDIR(old.st_mode))) {
-    errno = EISDIR;
-    fail("cannot write");
-  }
-  if (own_descriptor(target_) || (exists && !S_ISREG(old.st_mode))) {
-    open_directly();
+  if (!target_.has_filename() || (exists && S_ISDIR(old.st_mode))) fail("cannot write", EISDIR);
+  const auto number = own_descriptor(target_);
+  if (number || (exists && !S_ISREG(old.st_mode))) {
+    // A duplicate continues at the current position; opening by name would start at the begin.
+    descriptor_ = number ? ::fcntl(*number, F_DUPFD_CLOEXEC, 0)
+                         : ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor_ < 0) fail("cannot write");
   } else {
     // Renaming would also replace a write-protected file, which must be kept.
     if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail("cannot write");
@@ -107,18 +107,8 @@ output_file::output_file(fs::path path) : path_(std::move(path)) {
 
 output_file::~output_file() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!is_direct_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
   strike(slot_);
-}
-
-void output_file::open_directly() {
-  is_direct_ = true;
-  temporary_ = path_;
-  // A duplicate continues at the current position; opening by name would start at the begin.
-  const auto number = own_descriptor(target_);
-  descriptor_ = number ? ::fcntl(*number, F_DUPFD_CLOEXEC, 0)
-                       : ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  if (descriptor_ < 0) fail("cannot write");
 }
 
 void output_file::open_aside(bool replaces, unsigned mode) {
@@ -148,19 +138,20 @@ void output_file::write(const void* bytes, std::size_t size) {
 }
 
 void output_file::commit() {
+  const bool is_direct = temporary_.empty();
   // Without the flush, a full disk may be noticed only after the old file is gone. Not all file systems can.
-  if (!is_direct_ && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail("writing failed");
+  if (!is_direct && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail("writing failed");
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0 && errno != EINTR) fail("writing failed");
-  if (is_direct_) return;
+  if (is_direct) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("renaming the finished file failed");
   temporary_.clear();
   strike(slot_);
 }
 
-void output_file::fail(const char* doing) const {
-  throw error(fmt::format("{}: {}: {}", path_.native(), doing, std::generic_category().message(errno)));
+void output_file::fail(const char* doing, int reason) const {
+  throw error(fmt::format("{}: {}: {}", path_.native(), doing, std::generic_category().message(reason)));
 }
 
 void remove_unfinished_output() noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <filesystem>
 
@@ -17,27 +18,23 @@ class output_file {
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;
 
-  /// The temporary name; empty after commit.
+  /// The temporary name; empty after commit, and for what is written directly.
   const std::filesystem::path& temporary() const { return temporary_; }
   const std::filesystem::path& path() const { return path_; }
-  /// The file descriptor of `temporary`, open for writing; closed by commit.
-  int descriptor() const { return descriptor_; }
   /// Writes all of `bytes`; throws with the system's reason (disk full, …).
   void write(const void* bytes, std::size_t size);
   /// Flushes to disk and renames. Throws with the system's reason; an old file is then still there.
   void commit();
 
  private:
-  void open_directly();
   void open_aside(bool replaces, unsigned mode);
-  [[noreturn]] void fail(const char* doing) const;
+  [[noreturn]] void fail(const char* doing, int reason = errno) const;
 
   std::filesystem::path path_;    // as given
   std::filesystem::path target_;  // behind its symbolic links, absolute; what commit renames to
   std::filesystem::path temporary_;
   int descriptor_ = -1;
-  int slot_ = -1;  // in the table that remove_unfinished_output walks
-  bool is_direct_ = false;
+  int slot_ = -1;  // in the table of remove_unfinished_output
 };
 
 /// Removes the temporary files that are not committed yet. For signal handlers that end the process: it is

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <nonzero/io/mapped_file.hpp>
+#include <nonzero/io/input_file.hpp>
 #include <nonzero/io/matrix_market.hpp>
 #include <nonzero/io/npz.hpp>
 #include <nonzero/io/read.hpp>
@@ -8,12 +8,26 @@
 namespace nz {
 
 bool is_npz(const std::filesystem::path& path) {
-  // A zip starts with the letters PK, whatever it is called.
-  return mapped_file(path).text().starts_with("PK");
+  // A zip starts with the letters PK, whatever it is called. Of a pipe, which is read only once, the name
+  // tells.
+  const mapped_file file(path);
+  const std::optional<std::string_view> text = file.text();
+  return text ? text->starts_with("PK") : path.extension() == ".npz";
 }
 
 template <class V> csr<V> read(const std::filesystem::path& path, const read_options& options) {
   return is_npz(path) ? read_npz<V>(path, options) : read_matrix_market<V>(path, options);
+}
+
+template <class V> std::vector<V> read_vector(const std::filesystem::path& path) {
+  const csr<V> a = read<V>(path);
+  if (a.rows != 1 && a.cols != 1)
+    throw shape_error(fmt::format("{}: {} x {} is no vector: one row or one column is needed", path.string(),
+                                  a.rows, a.cols));
+  std::vector<V> x(static_cast<std::size_t>(a.cols == 1 ? a.rows : a.cols), V{0});
+  for (index i = 0; i < a.rows; ++i)
+    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) x[a.cols == 1 ? i : a.col[k]] = a.val[k];
+  return x;
 }
 
 template <class V> void write(const std::filesystem::path& path, csr_view<V> a) {
@@ -27,6 +41,7 @@ template <class V> void write(const std::filesystem::path& path, csr_view<V> a) 
 
 #define NONZERO_INSTANTIATE(V)                                             \
   template csr<V> read(const std::filesystem::path&, const read_options&); \
+  template std::vector<V> read_vector(const std::filesystem::path&);       \
   template void write(const std::filesystem::path&, csr_view<V>);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE

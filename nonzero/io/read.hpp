@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include <nonzero/formats/csr.hpp>
 #include <nonzero/io/read_options.hpp>
@@ -11,7 +12,10 @@ namespace nz {
 /// (.mtx.gz), a SuiteSparse .tar.gz with one .mtx in it, or a SciPy .npz.
 template <class V> csr<V> read(const std::filesystem::path& path, const read_options& options = {});
 
-/// Whether the file is a zip, as an .npz is.
+/// A dense vector: the same files, with a matrix of one column or one row.
+template <class V> std::vector<V> read_vector(const std::filesystem::path& path);
+
+/// Whether the file is a zip, as an .npz is; of a pipe, whether it is called .npz.
 bool is_npz(const std::filesystem::path& path);
 
 /// Writes a matrix by the name's ending: .mtx or .npz; `unsupported` for others.

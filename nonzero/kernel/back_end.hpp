@@ -33,7 +33,7 @@ struct no_back_end_functions {};
 struct all_back_end_functions : no_back_end_functions NONZERO_FOR_EACH_VALUE(NONZERO_FUNCTIONS) {};
 #undef NONZERO_FUNCTIONS
 
-/// Everything that one kind of device offers. plan/back_ends.cpp lists those of this build: a new kind of
+/// Everything that one kind of device offers. plan/kernels.cpp lists those of this build: a new kind of
 /// device is a folder with one of these, and a line there.
 struct back_end {
   device_kind kind;

@@ -5,7 +5,7 @@ namespace nz {
 namespace {
 
 /// The arrays of a device_csr that owns them.
-template <class V> struct placed_arrays {
+template <class V> struct owned_arrays {
   vector<std::int32_t> row_begin;
   vector<offset> wide_row_begin;
   vector<index> col;
@@ -29,10 +29,13 @@ vector<To> place_offsets(const std::shared_ptr<device>& on, std::span<const Offs
     return vector<To>(on, array<To>(offsets.begin(), offsets.end()));
 }
 
+}  // namespace
+
 template <class V, class Offset>
-std::shared_ptr<const device_csr<V>> place(csr_view<V, Offset> a, std::shared_ptr<device> on,
-                                           bool wide_offsets) {
-  auto arrays = std::make_shared<placed_arrays<V>>();
+std::shared_ptr<const device_csr<V>> place_csr(csr_view<V, Offset> a, std::shared_ptr<device> on,
+                                               bool wide_offsets) {
+  if (!on) throw device_error("place_csr needs a device to copy the matrix to");
+  auto arrays = std::make_shared<owned_arrays<V>>();
   if (wide_offsets || needs_wide_offsets(a.nnz()))
     arrays->wide_row_begin = place_offsets<offset>(on, a.row_begin);
   else
@@ -49,18 +52,6 @@ std::shared_ptr<const device_csr<V>> place(csr_view<V, Offset> a, std::shared_pt
                                                            .on = std::move(on)});
   out->owner = std::move(arrays);
   return out;
-}
-
-}  // namespace
-
-template <class V>
-std::shared_ptr<const device_csr<V>> place_csr(csr_view<V> a, std::shared_ptr<device> on, bool wide_offsets) {
-  return place(a, std::move(on), wide_offsets);
-}
-template <class V>
-std::shared_ptr<const device_csr<V>> place_csr(csr_view<V, std::int32_t> a, std::shared_ptr<device> on,
-                                               bool wide_offsets) {
-  return place(a, std::move(on), wide_offsets);
 }
 
 template <class V, class Offset>

@@ -9,7 +9,7 @@
 namespace nz {
 
 /// CSR in a device's memory, held by shared_ptr and never changed: place_csr copies a matrix there,
-/// borrow_csr uses arrays that are there already. Offsets take 32 bits wherever they fit.
+/// with offsets of 32 bits if they fit; borrow_csr uses arrays that are there already.
 template <class V> struct device_csr {
   index rows = 0, cols = 0;                   // >= 0
   offset nnz = 0;                             // >= 0
@@ -39,13 +39,10 @@ template <class V> struct device_csr {
 /// reaches up to 256 past the end and must not overflow either.
 constexpr bool needs_wide_offsets(offset nnz) { return nnz > offset{0x7fffffff} - 256; }
 
-/// Copies a matrix of the host to a device. Throws `device_error` (std::bad_alloc on the host) where it is
-/// full.
-template <class V>
-std::shared_ptr<const device_csr<V>> place_csr(csr_view<V> a, std::shared_ptr<device> on,
-                                               bool wide_offsets = false);
-template <class V>
-std::shared_ptr<const device_csr<V>> place_csr(csr_view<V, std::int32_t> a, std::shared_ptr<device> on,
+/// Copies a matrix of the host to a device. Throws `device_error` where there is no device, or where it is
+/// full (std::bad_alloc on the host).
+template <class V, class Offset>
+std::shared_ptr<const device_csr<V>> place_csr(csr_view<V, Offset> a, std::shared_ptr<device> on,
                                                bool wide_offsets = false);
 template <class V>
 std::shared_ptr<const device_csr<V>> place_csr(const csr<V>& a, std::shared_ptr<device> on,

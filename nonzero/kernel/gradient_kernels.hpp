@@ -9,8 +9,8 @@ namespace nz {
 
 enum class gradient_status : std::int32_t { going_on, converged, not_positive_definite, not_finite };
 
-/// Where conjugate gradients stand after an iteration. It lies on the device: what an iteration needs of the
-/// one before never leaves it.
+/// The state of conjugate gradients after an iteration. It stays on the device, where the next iteration
+/// reads it.
 struct gradient_state {
   double curvature = 0;  // p · A p
   double rz = 0;         // r · z, where z is r or r over the diagonal
@@ -49,10 +49,10 @@ template <class V> struct gradient_vectors {
   const V* inverse_diagonal;  // null: no preconditioner, z = r
 };
 
-/// What conjugate gradients do beside the multiply, in two passes over the vectors and with all numbers left
-/// on the device. Made for one length of vectors on one device (plan/vector_kernels.hpp finds them); calls in
-/// one stream, one iteration at a time. Sums are made in a fixed order, in double. An iteration after one
-/// that is not going_on changes nothing but to pass its state on, so that the host need not look after each.
+/// An iteration of conjugate gradients without its multiply, in two passes over the vectors; all numbers stay
+/// on the device. For vectors of one size on one device (functions_on in plan/back_ends.hpp finds them);
+/// calls in one stream, one iteration at a time. Sums are made in a fixed order, in double. An iteration
+/// whose state before is not going_on only copies that state, so that the host need not check after each.
 template <class V> class gradient_kernels {
  public:
   virtual ~gradient_kernels() = default;
@@ -60,11 +60,11 @@ template <class V> class gradient_kernels {
   gradient_kernels(const gradient_kernels&) = delete;
   gradient_kernels& operator=(const gradient_kernels&) = delete;
 
-  /// p = z, and state = where this begins: r · z, |r|, and whether |r| <= threshold already.
+  /// p = z, and the first state: r · z, |r|, and whether |r| <= threshold already.
   virtual void begin(const gradient_vectors<V>& v, double threshold, gradient_state* state,
                      stream in) const = 0;
 
-  /// An iteration, of which the multiply has left q = A p and *curvature = p · q:
+  /// An iteration, after the multiply that found q = A p and *curvature = p · q:
   ///   alpha = before.rz / curvature;  r -= alpha q;  x += alpha p;  after.rz = r · z
   ///   beta = after.rz / before.rz;    p = z + beta p
   /// `before` and `after` are two states on the device. |r| <= threshold: converged.

@@ -27,18 +27,19 @@ struct cell_grid {
 /// Throws `shape_error` unless dim is 1, 2 or 3, there is a cell, and their number fits into 40 bits.
 void require_grid(const cell_grid& grid);
 
-/// Steps q += factor * (A q) on a grid, where (A q) of a cell is the sum over its 2*dim neighbours of what
-/// they have more than it has. A is not stored: a pass over memory reads q once, makes several steps of it
-/// while it is near, and writes it once. How many, and for how many threads, changes no bit of the result.
+/// Steps q += factor * (A q) on a grid, where (A q) of a cell is the sum over its 2*dim neighbours of
+/// neighbour minus cell. A is not stored. A pass over memory reads q once, makes several steps while it is in
+/// cache or registers, and writes it once. The numbers of steps per pass and of threads change no bit of the
+/// result.
 template <class V> class grid_steps {
  public:
   virtual ~grid_steps() = default;
   grid_steps(const grid_steps&) = delete;
   grid_steps& operator=(const grid_steps&) = delete;
 
-  /// `to` is `from` so many steps later, for a number of steps that a pass can have. With `norm`, the square
-  /// of ||A q|| in the last of them is written there. In a stream: on a GPU it returns before the work is
-  /// done, and waits for nothing. Throws `shape_error` if a vector does not fit or both are one.
+  /// `to` is `from` after `steps` steps, a number that one pass can have. The square of ||A q|| in the last
+  /// step is written to `norm`, unless null. In a stream: on a GPU it returns before the work is done, and
+  /// waits for nothing. Throws `shape_error` if a vector does not fit, or if both are the same.
   void run(int steps, const vector<V>& from, vector<V>& to, vector<double>* norm = nullptr, stream in = {});
 
   /// The most steps, no more than `wanted`, that one pass can have.

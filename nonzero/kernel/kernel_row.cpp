@@ -3,7 +3,6 @@
 #include <nonzero/kernel/kernel_row.hpp>
 
 namespace nz {
-
 namespace {
 
 void require_kind(device_kind wanted, const device& on) {
@@ -21,21 +20,14 @@ std::shared_ptr<device> device_for(device_kind kind, const prepare_options& opti
   return options.on;
 }
 
-template <class V>
-const std::shared_ptr<device>& device_of(const device_csr<V>& a, device_kind kind,
+const std::shared_ptr<device>& device_of(const std::shared_ptr<device>& where, device_kind kind,
                                          const prepare_options& options) {
-  require_kind(kind, *a.where());
-  if (options.on && options.on != a.where())
-    throw device_error("the matrix is on " + a.where()->description() +
+  require_kind(kind, *where);
+  if (options.on && options.on != where)
+    throw device_error("the matrix is on " + where->description() +
                        ", not on the device asked for: " + options.on->description());
-  return a.where();
+  return where;
 }
-
-#define NONZERO_INSTANTIATE(V)                                                         \
-  template const std::shared_ptr<device>& device_of(const device_csr<V>&, device_kind, \
-                                                    const prepare_options&);
-NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
-#undef NONZERO_INSTANTIATE
 
 void kernel_row::refuse(bool on_device) const {
   if (on_device && runs_on == device_kind::cpu)

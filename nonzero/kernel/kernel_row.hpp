@@ -22,7 +22,7 @@ struct prepare_options {
   bool wide_offsets = false;
   /// For CPU kernels: the instruction set, one of simd_targets(); empty: the best one.
   std::string_view simd = {};
-  /// Set by kernel_row::prepare: a kernel that uses CSR as it is may keep the view instead of a copy.
+  /// No option: kernel_row::prepare sets it. A kernel that uses CSR as it is may keep the view, uncopied.
   bool may_borrow = false;
 };
 
@@ -31,10 +31,9 @@ struct prepare_options {
 std::shared_ptr<device> device_for(device_kind kind, const prepare_options& options,
                                    std::shared_ptr<device> (*otherwise)());
 
-/// The device that a matrix is on, for a kernel that runs on `kind`. Throws `device_error` where that is of
-/// another kind, or another than the one asked for.
-template <class V>
-const std::shared_ptr<device>& device_of(const device_csr<V>& a, device_kind kind,
+/// `where`, the device that a matrix is on, for a kernel that runs on `kind`. Throws `device_error` where it
+/// is of another kind, or not the one asked for.
+const std::shared_ptr<device>& device_of(const std::shared_ptr<device>& where, device_kind kind,
                                          const prepare_options& options);
 
 /// How one kernel prepares a matrix with values in A, for x, y and sums in V. Null where it cannot.
@@ -52,7 +51,7 @@ struct all_prepare_functions : no_prepare_functions NONZERO_FOR_EACH_STORAGE(NON
 #undef NONZERO_PREPARE
 
 /// A row of the table of kernels (plan/kernels.hpp), written in the kernel's own file. Name and device
-/// together are unique: a GPU kernel has one row for the card and one for the emulator.
+/// together are unique: a GPU kernel has one row for CUDA and one for the emulator.
 struct kernel_row {
   std::string_view name;    // <format>_<schedule>
   std::string_view format;  // a name in formats()
@@ -60,7 +59,9 @@ struct kernel_row {
   device_kind runs_on = device_kind::cpu;
   bool is_repeatable = true;  // the same bits every time
   bool is_peer = false;       // another library's kernel, for comparison
-  /// Whether the planner considers it. References, peers and the lectures' formats are there for comparison.
+  /// Whether the planner may measure it. References, peers and the lectures' formats are for comparison.
+  /// Where nothing is measured, it takes the kernel of CSR with the highest prediction::preference, candidate
+  /// or not.
   bool is_candidate = false;
   /// It reads x in blocks that a cache holds, so that scattered columns do not slow it down.
   bool is_gather_free = false;

@@ -47,7 +47,7 @@ template <class V> struct device_surveys {
   std::vector<std::uint64_t> (*fingerprint)(const device_csr<V>&) = nullptr;  // as formats/fingerprint.hpp
 };
 
-/// What is known of a matrix on a device before any candidate is converted.
+/// The features of a matrix on a device, known before any candidate is converted.
 struct device_features {
   /// Below this many bytes of CSR the kernel is chosen without measuring.
   static constexpr double small_bytes = 1 << 20;

@@ -31,13 +31,12 @@ template <class V> class prepared_matrix {
   /// kernel's code: do one before capturing. Matrix, x and y must outlive what is in flight, and the graph.
   void multiply(V alpha, vector_view<const V> x, V beta, vector_view<V> y, stream in = {}) const;
 
-  /// A fused step: y, and what else the step says, from A x in one pass; the sums in step.sums() places of
-  /// `sums` from `at` on, so that many steps can leave theirs side by side. Vectors on where(), in a stream,
-  /// as in multiply: nothing is allocated or waited for, and what the step points to must outlive what is
-  /// in flight too. Sums are made in a fixed order, in double: the same bits every time, from kernels whose
-  /// products have them. Kernels that cannot (see docs/kernels.md) find all of A x first, and make the step
-  /// of it in a second pass. Throws `shape_error` if a vector does not fit or what is written overlaps what
-  /// is read.
+  /// A fused step: y, and what else the step writes, from A x in one pass. The step's sums go to sums[at] and
+  /// behind it, so that several steps can use one vector. Vectors on where(), in a stream, as in multiply:
+  /// nothing is allocated or waited for, and what the step points to must also outlive what is in flight.
+  /// Sums are made in a fixed order, in double: the same bits every time if the kernel is repeatable. Kernels
+  /// that have no fused steps (see docs/kernels.md) find all of A x first, and make the step in a second
+  /// pass. Throws `shape_error` if a vector does not fit or what is written overlaps what is read.
   void apply(vector_view<const V> x, const fused_step<V>& step, vector_view<V> y, vector_view<double> sums,
              stream in = {}, std::size_t at = 0) const;
 
@@ -45,18 +44,18 @@ template <class V> class prepared_matrix {
   /// in the host's memory.
   void apply(std::span<const V> x, const fused_step<V>& step, std::span<V> y, std::span<double> sums) const;
 
-  /// A fused step of one's own, on the CPU: finds A x and hands it, chunk of rows by chunk of rows, to the
-  /// epilogue; returns the sum of what that gives. The CPU's kernels do so while the chunk is in L1; the
-  /// others find all of A x first. Throws `shape_error` if x does not fit, `unsupported` where the matrix is
-  /// not in the host's memory.
+  /// A fused step with any epilogue, on the CPU: finds A x, calls the epilogue for each chunk of rows, and
+  /// returns the sum of what it returns. The CPU's kernels do so while the chunk is in L1; the others find
+  /// all of A x first. Throws `shape_error` if x does not fit, `unsupported` where the matrix is not in the
+  /// host's memory.
   double apply(std::span<const V> x, const rows_epilogue<V>& epilogue) const;
 
-  /// What the converted matrix takes.
+  /// The memory of the converted matrix.
   virtual footprint storage() const = 0;
-  /// The bytes that a multiply reads and writes at the least: the matrix, x and y once, unless a kernel moves
+  /// The least bytes that a multiply reads and writes: the matrix, x and y once, and more if the kernel needs
   /// more.
   virtual std::uint64_t traffic() const;
-  /// How it is held, for people: "blocks of 3 x 3"; empty where the format says it all.
+  /// How it is stored, as text: "blocks of 3 x 3"; empty where the format says it all.
   virtual std::string encodings() const { return {}; }
   const std::shared_ptr<device>& where() const { return on_; }
   index rows() const { return rows_; }

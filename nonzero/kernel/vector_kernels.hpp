@@ -6,11 +6,11 @@
 
 namespace nz {
 
-/// What loops do with vectors between two multiplies, one operation at a time as in BLAS: made for vectors
-/// of one size on one device (plan/vector_kernels.hpp finds them). What they find is left on the device,
-/// where the next call may read it: nothing is allocated or waited for. Sums are made in a fixed order, and
-/// in double, before they are rounded to V (cuBLAS's as it does it). One call at a time, in one stream.
-/// Vectors of another size or device throw `shape_error` or `device_error`.
+/// Operations on vectors between two multiplies, one at a time as in BLAS, for vectors of one size on one
+/// device (functions_on in plan/back_ends.hpp finds them). Results stay on the device, where the next call
+/// may read them: nothing is allocated or waited for. Sums are made in a fixed order and in double, then
+/// rounded to V; those of cuBLAS in its own way. One call at a time, in one stream. Vectors of another size
+/// or device throw `shape_error` or `device_error`.
 template <class V> class vector_kernels {
  public:
   virtual ~vector_kernels() = default;
@@ -28,8 +28,8 @@ template <class V> class vector_kernels {
   /// x = alpha x.
   void scale(V alpha, vector<V>& x, stream in = {}) const;
   void scale(const vector<V>& numbers, std::size_t at, vector<V>& x, stream in = {}) const;
-  /// numbers[to] = numbers[over] / numbers[under], or 0 where numbers[under] is not above 0: a loop of
-  /// gradients then stays where it is. numbers[to + 1] = -numbers[to].
+  /// numbers[to] = numbers[over] / numbers[under], or 0 where numbers[under] is not above 0: an iteration of
+  /// conjugate gradients then changes nothing. numbers[to + 1] = -numbers[to].
   void divide(vector<V>& numbers, std::size_t over, std::size_t under, std::size_t to, stream in = {}) const;
   /// z = x .* y, entry by entry; z may be x or y.
   void multiply(const vector<V>& x, const vector<V>& y, vector<V>& z, stream in = {}) const;
@@ -50,7 +50,7 @@ template <class V> class vector_kernels {
   virtual void run_divide(const V* over, const V* under, V* to, stream in) const = 0;
   virtual void run_multiply(const V* x, const V* y, V* z, stream in) const = 0;
 
-  void require_fits(const vector<V>& x) const;
+  template <class... Vectors> void require_fit(const Vectors&... vectors) const;
   void require_number(const vector<V>& numbers, std::size_t at) const;
 
   std::shared_ptr<device> on_;

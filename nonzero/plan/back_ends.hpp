@@ -13,4 +13,9 @@ std::span<const back_end* const> back_ends();
 /// The back end of a kind of device. Throws `unsupported` where the library was built without it.
 const back_end& back_end_for(device_kind kind);
 
+/// What a device's back end has for values of type V: kernels for vectors, conjugate gradients and grids.
+template <class V> const back_end_functions<V>& functions_on(const device& on) {
+  return back_end_for(on.kind()).functions_for<V>();
+}
+
 }  // namespace nz

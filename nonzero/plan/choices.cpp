@@ -12,10 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include <nonzero/core/threads.hpp>
+#include <nonzero/core/hash.hpp>
 #include <nonzero/core/version.hpp>
-#include <nonzero/cpu/kernels.hpp>
-#include <nonzero/cpu/targets.hpp>
 #include <nonzero/plan/choices_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
 
@@ -26,24 +24,21 @@ using nlohmann::ordered_json;
 
 constexpr int file_version = 1;
 constexpr const char *version_field = "nonzero_choices", *choices_field = "choices";
-constexpr std::uintmax_t most_bytes = std::uintmax_t{64}
-                                      << 20;  // of a file: hundreds of thousands of choices
+/// Of a file: hundreds of thousands of choices.
+constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 20;
 
-/// FNV-1a, over numbers and texts.
-class hash {
+/// A hash of numbers and texts, one after the other.
+class key_hash {
  public:
-  void add(std::uint64_t number) {
-    for (int i = 0; i < 8; ++i) add_byte(static_cast<unsigned char>(number >> (8 * i)));
-  }
+  void add(std::uint64_t number) { value_ = hash(value_, number); }
   void add(std::string_view text) {
-    for (const char c : text) add_byte(static_cast<unsigned char>(c));
-    add_byte(0);  // "ab", "c" is not "a", "bc"
+    add(text.size());  // "ab", "c" is not "a", "bc"
+    for (const char c : text) add(std::uint64_t{static_cast<unsigned char>(c)});
   }
   std::uint64_t value() const { return value_; }
 
  private:
-  void add_byte(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001b3u; }
-  std::uint64_t value_ = 0xcbf29ce484222325u;
+  std::uint64_t value_ = 0;
 };
 
 /// What Linux says of the processor: its name, or on ARM the numbers that stand for it. Empty where it says
@@ -102,34 +97,27 @@ class replacement {
   std::string file_, own_;
 };
 
-}  // namespace
-
-// A new version or a new kernel may choose otherwise.
-
-std::uint64_t machine_hash(std::string_view simd) {
-  hash out;
-  out.add(processor());
-  out.add(static_cast<std::uint64_t>(thread_count(0)));
-  out.add(cpu_device()->cache_bytes());
-  out.add(simd.empty() ? simd_targets().front() : simd);
-  out.add(version_string);
-  for (const kernel_row& kernel : cpu_kernels()) out.add(kernel.name);
-  return out.value();
-}
-
-std::uint64_t machine_hash(const device& on) {
-  hash out;
-  out.add(name_of(on.kind()));
-  out.add(on.description());
+/// The machine that a report names, and what chooses for it: a new version or a new kernel may choose
+/// otherwise.
+std::uint64_t machine_hash(const plan_report& report) {
+  key_hash out;
+  out.add(name_of(report.kind));
+  out.add(report.machine);
+  if (report.kind == device_kind::cpu) {
+    out.add(processor());
+    out.add(cpu_device()->cache_bytes());
+  }
   out.add(version_string);
   for (const kernel_row& kernel : kernels())
-    if (kernel.runs_on == on.kind()) out.add(kernel.name);
+    if (kernel.runs_on == report.kind) out.add(kernel.name);
   return out.value();
 }
 
-std::string choice_key(std::span<const std::uint64_t> fingerprint, std::uint64_t machine,
-                       const plan_options& options, const plan_report& report) {
-  hash matrix, asked;
+}  // namespace
+
+std::string choice_key(std::span<const std::uint64_t> fingerprint, const plan_options& options,
+                       const plan_report& report) {
+  key_hash matrix, asked;
   matrix.add(std::uint64_t{report.value_bytes});
   matrix.add(static_cast<std::uint64_t>(report.rows));
   matrix.add(static_cast<std::uint64_t>(report.cols));
@@ -143,7 +131,7 @@ std::string choice_key(std::span<const std::uint64_t> fingerprint, std::uint64_t
   asked.add(static_cast<std::uint64_t>(std::clamp(times_csr, 0.0, 100.0) * 10));
   asked.add(std::uint64_t{options.are_steps} << 2 | std::uint64_t{options.deterministic} << 1 |
             std::uint64_t{options.may_reorder});
-  return fmt::format("{:016x}-{:016x}-{:016x}", matrix.value(), machine, asked.value());
+  return fmt::format("{:016x}-{:016x}-{:016x}", matrix.value(), machine_hash(report), asked.value());
 }
 
 std::optional<remembered_choice> recall_choice(const std::string& file, const std::string& key) {
@@ -169,10 +157,6 @@ void remember_choice(const std::string& file, const std::string& key, const plan
       {"seconds", report.chosen_seconds},
       {"csr_seconds", report.csr_seconds}};
   replacement(file).write(all.dump(2) + "\n");
-}
-
-std::string machine_text(std::string_view simd) {
-  return fmt::format("{}, {}", cpu_device()->description(), simd.empty() ? simd_targets().front() : simd);
 }
 
 }  // namespace nz

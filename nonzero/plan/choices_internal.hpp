@@ -18,11 +18,9 @@ struct remembered_choice {
 };
 
 /// What the choice depends on, as a key in the file: the matrix, of which formats/fingerprint.hpp has a
-/// sample, the machine, and the options.
-std::string choice_key(std::span<const std::uint64_t> fingerprint, std::uint64_t machine,
-                       const plan_options& options, const plan_report& report);
-std::uint64_t machine_hash(std::string_view simd);  // this CPU
-std::uint64_t machine_hash(const device& on);
+/// sample, the machine, which the report names, and the options.
+std::string choice_key(std::span<const std::uint64_t> fingerprint, const plan_options& options,
+                       const plan_report& report);
 
 /// The choice of that key; none where there is none, or no file. Throws `parse_error` where the file holds
 /// something else.
@@ -32,8 +30,5 @@ std::optional<remembered_choice> recall_choice(const std::string& file, const st
 /// where it holds something else, `error` where it cannot be written. Of two programs that add at the same
 /// time, one may lose its choice, and measures again.
 void remember_choice(const std::string& file, const std::string& key, const plan_report& report);
-
-/// "CPU, 2 threads, NEON".
-std::string machine_text(std::string_view simd);
 
 }  // namespace nz

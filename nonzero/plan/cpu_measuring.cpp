@@ -5,6 +5,8 @@
 
 #include <nonzero/core/threads.hpp>
 #include <nonzero/core/values.hpp>
+#include <nonzero/cpu/kernels.hpp>
+#include <nonzero/cpu/targets.hpp>
 #include <nonzero/formats/fingerprint.hpp>
 #include <nonzero/formats/sbsr.hpp>
 #include <nonzero/plan/choices_internal.hpp>
@@ -27,9 +29,9 @@ constexpr offset fewest_entries = 20'000;
 constexpr double fewest_products = 2e6;
 constexpr double default_budget = 1.15;  // times CSR's bytes
 
-/// The fraction of the base's waiting time that another kernel that gathers is expected to wait too. The
-/// rest may be mispredicted branches, because row lengths change all the time, which sorted rows avoid. A
-/// sample is too short to tell: its branches are soon learnt.
+/// Of the base's waiting time, the fraction that other kernels that gather are expected to wait too. The rest
+/// may be branches mispredicted because row lengths change, which kernels with sorted rows avoid. A sample is
+/// too short to show that: the processor soon learns its branches.
 constexpr double shared_waiting = 0.5;
 /// Bytes of x that a core's L2 holds beside the rest, on most processors.
 constexpr double l2_bytes = 512 * 1024;
@@ -92,7 +94,8 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
         kept_(std::move(kept)),
         may_borrow_(may_borrow),
         options_(options) {
-    start_.machine = machine_text(options.simd);
+    start_.machine = fmt::format("{}, {}", cpu_device()->description(),
+                                 options.simd.empty() ? simd_targets().front() : options.simd);
     start_.memory_budget =
         options.memory_budget.value_or(default_budget * static_cast<double>(start_.csr_bytes));
   }
@@ -105,9 +108,7 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
                        fewest_entries);
   }
   std::vector<const kernel_row*> csr_kernels(plan_report&) override { return {&base()}; }
-  std::string find_choice_key() const override {
-    return choice_key(fingerprint(a_), machine_hash(options_.simd), options_, start_);
-  }
+  std::string find_choice_key() const override { return choice_key(fingerprint(a_), options_, start_); }
   bool has(const kernel_row& kernel) const override { return kernel.functions_for<A, V>().host != nullptr; }
 
   /// Kernels of CSR use the caller's arrays where they may be borrowed; else the plan owns a copy.
@@ -236,7 +237,7 @@ double cpu_measuring<A, V>::time_sample(const kernel_row& kernel, const prepared
 /// `unsupported`.
 template <class A, class V>
 typename cpu_measuring<A, V>::whole cpu_measuring<A, V>::predict_whole(const kernel_row& kernel) const {
-  const int threads = is_for_one_thread(a_) ? 1 : thread_count(0);
+  const int threads = is_for_one_thread(a_.rows, a_.nnz()) ? 1 : thread_count(0);
   const one_thread alone;
   const auto start = clock::now();
   const auto ready = prepare_view(kernel, sample_, this->padding());
@@ -294,8 +295,8 @@ template <class A, class V> void cpu_measuring<A, V>::predict(const kernel_row& 
   }
 }
 
-/// Whether rows that are close to each other in the graph share columns, are not numbered so, and lose enough
-/// time by that to pay for another order.
+/// Whether another order could pay: rows that are neighbours in the graph have columns in common, they are
+/// not numbered close to each other, and that costs enough time.
 template <class A, class V> bool cpu_measuring<A, V>::could_reorder(const plan_report& report) const {
   if (!options_.may_reorder || a_.rows != a_.cols) return false;
   constexpr double line = 64, near_column = 2;  // bytes
@@ -316,15 +317,15 @@ template <class A, class V> bool cpu_measuring<A, V>::could_reorder(const plan_r
 
 }  // namespace
 
-template <class A, class V>
-std::unique_ptr<measuring<V>> measure_on_cpu(csr_view<A> a, std::shared_ptr<const void> kept, bool may_borrow,
-                                             const plan_options& options) {
-  return std::make_unique<cpu_measuring<A, V>>(a, std::move(kept), may_borrow, options);
+template <class V, class A>
+plan<V> plan_on_cpu(csr_view<A> a, std::shared_ptr<const void> kept, bool may_borrow,
+                    const plan_options& options) {
+  cpu_measuring<A, V> m(a, std::move(kept), may_borrow, options);
+  return make_plan_by<V>(m, options);
 }
 
-#define NONZERO_INSTANTIATE(A, V)                                                                       \
-  template std::unique_ptr<measuring<V>> measure_on_cpu<A, V>(csr_view<A>, std::shared_ptr<const void>, \
-                                                              bool, const plan_options&);
+#define NONZERO_INSTANTIATE(A, V) \
+  template plan<V> plan_on_cpu<V>(csr_view<A>, std::shared_ptr<const void>, bool, const plan_options&);
 NONZERO_FOR_EACH_STORAGE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE
 

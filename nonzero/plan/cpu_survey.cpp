@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdint>
@@ -8,8 +9,7 @@
 
 #include <nonzero/core/threads.hpp>
 #include <nonzero/core/values.hpp>
-#include <nonzero/cpu/chunked_matrix.hpp>
-#include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/kernels.hpp>
 #include <nonzero/plan/cpu_survey_internal.hpp>
 
 namespace nz {
@@ -74,22 +74,16 @@ template <class T> std::uint64_t sum_of(const T* values, offset begin, offset en
 
 }  // namespace
 
-template <class V> bool is_for_one_thread(csr_view<V> a) {
-  return a.nnz() + cpu::chunk_size{}.row_cost * a.rows < cpu::least_parallel_cost;
-}
-
 template <class V> offset find_longest_row(csr_view<V> a) {
-  constexpr std::int64_t rows_per_task = 1 << 16;
-  const std::int64_t tasks = (a.rows + rows_per_task - 1) / rows_per_task;
-  std::vector<offset> longest(static_cast<std::size_t>(tasks));
-  parallel_tasks(tasks, 0, [&](std::int64_t t) {
-    const auto last = static_cast<index>(std::min<std::int64_t>(a.rows, (t + 1) * rows_per_task));
+  constexpr std::int64_t grain = 1 << 16;
+  std::atomic<offset> longest = 0;
+  parallel_ranges(a.rows, grain, 0, [&](std::int64_t begin, std::int64_t end) {
     offset most = 0;
-    for (auto i = static_cast<index>(t * rows_per_task); i < last; ++i)
-      most = std::max(most, a.row_length(i));
-    longest[static_cast<std::size_t>(t)] = most;
+    for (auto i = static_cast<index>(begin); i < end; ++i) most = std::max(most, a.row_length(i));
+    for (offset seen = longest; most > seen && !longest.compare_exchange_weak(seen, most);) {
+    }
   });
-  return longest.empty() ? 0 : *std::max_element(longest.begin(), longest.end());
+  return longest;
 }
 
 template <class V> csr<V> sample_windows(csr_view<V> a, offset entries) {
@@ -121,7 +115,7 @@ template <class V> double read_speed(csr_view<V> a) {
   for (int round = 0; round < 2; ++round) {
     std::uint64_t sum = 0;
     const auto start = clock::now();
-#pragma omp parallel for schedule(static) reduction(+ : sum) if (!is_for_one_thread(a))
+#pragma omp parallel for schedule(static) reduction(+ : sum) if (!is_for_one_thread(a.rows, a.nnz()))
     for (int t = 0; t < threads; ++t) {
       const offset begin = entries / threads * t, end = entries / threads * (t + 1);
       sum += sum_of(a.val.data(), begin, end) + sum_of(a.col.data(), begin, end);
@@ -133,7 +127,6 @@ template <class V> double read_speed(csr_view<V> a) {
 }
 
 #define NONZERO_INSTANTIATE(V)                         \
-  template bool is_for_one_thread(csr_view<V>);        \
   template offset find_longest_row(csr_view<V>);       \
   template csr<V> sample_windows(csr_view<V>, offset); \
   template double read_speed(csr_view<V>);

@@ -5,9 +5,6 @@
 // What the planner measures of a matrix in the host's memory before any kernel, in a few milliseconds.
 namespace nz {
 
-/// Whether it is so small that kernels use one thread.
-template <class V> bool is_for_one_thread(csr_view<V> a);
-
 /// As longest_row, by all threads.
 template <class V> offset find_longest_row(csr_view<V> a);
 

@@ -21,26 +21,13 @@ constexpr double conversion_seconds = 3e-4;
 /// The fraction of CSR's time above which the use of x is surveyed too.
 constexpr double much_waiting = 0.2;
 
-/// Ones, written by copies that double: nothing long comes from the host.
-template <class V> vector<V> ones(const std::shared_ptr<device>& on, index size) {
-  constexpr std::size_t first = 4096;
-  vector<V> out(on, static_cast<std::size_t>(size));
-  if (size == 0) return out;
-  const std::vector<V> host(std::min(first, out.size()), V{1});
-  on->copy(out.data(), host.data(), host.size() * sizeof(V), {});
-  for (std::size_t written = host.size(); written < out.size(); written *= 2)
-    on->copy(out.data() + written, out.data(), std::min(written, out.size() - written) * sizeof(V), {});
-  on->synchronize({});
-  return out;
-}
-
 template <class A, class V> class device_measuring final : public measuring<V> {
  public:
   device_measuring(std::shared_ptr<const device_csr<A>> a, const plan_options& options)
       : measuring<V>(begin_report<A, V>(a->rows, a->cols, a->nnz, a->storage().bytes, options)),
         a_(std::move(a)),
         options_(options),
-        surveys_(back_end_for(a_->where()->kind()).template functions_for<A>().surveys) {
+        surveys_(functions_on<A>(*a_->where()).surveys) {
     start_.machine = a_->where()->description();
     start_.kind = a_->where()->kind();
     const auto csr_bytes = static_cast<double>(start_.csr_bytes);
@@ -81,7 +68,7 @@ template <class A, class V> class device_measuring final : public measuring<V> {
     return out;
   }
   std::string find_choice_key() const override {
-    return choice_key(surveys_.fingerprint(*a_), machine_hash(*a_->where()), options_, start_);
+    return choice_key(surveys_.fingerprint(*a_), options_, start_);
   }
   bool has(const kernel_row& kernel) const override { return kernel.functions_for<A, V>().device != nullptr; }
   std::unique_ptr<prepared_matrix<V>> prepare(const kernel_row& kernel, padding_budget budget) override {
@@ -192,7 +179,7 @@ template <class A, class V> std::vector<plan_candidate> device_measuring<A, V>::
 
 template <class A, class V> std::vector<plan_candidate> device_measuring<A, V>::measure_base() {
   const auto& on = a_->where();
-  x_ = ones<V>(on, a_->cols);
+  x_ = ones<V>(on, static_cast<std::size_t>(a_->cols));
   y_ = vector<V>(on, static_cast<std::size_t>(a_->rows));
   sums_ = vector<double>(on, 1);
   features_.bytes_per_second = copy_speed(on);
@@ -230,15 +217,14 @@ void device_measuring<A, V>::predict(const kernel_row& kernel, plan_candidate& o
 
 }  // namespace
 
-template <class A, class V>
-std::unique_ptr<measuring<V>> measure_on_device(std::shared_ptr<const device_csr<A>> a,
-                                                const plan_options& options) {
-  return std::make_unique<device_measuring<A, V>>(std::move(a), options);
+template <class V, class A>
+plan<V> plan_on_device(std::shared_ptr<const device_csr<A>> a, const plan_options& options) {
+  device_measuring<A, V> m(std::move(a), options);
+  return make_plan_by<V>(m, options);
 }
 
-#define NONZERO_INSTANTIATE(A, V)                                                                      \
-  template std::unique_ptr<measuring<V>> measure_on_device<A, V>(std::shared_ptr<const device_csr<A>>, \
-                                                                 const plan_options&);
+#define NONZERO_INSTANTIATE(A, V) \
+  template plan<V> plan_on_device<V>(std::shared_ptr<const device_csr<A>>, const plan_options&);
 NONZERO_FOR_EACH_STORAGE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE
 

@@ -14,7 +14,7 @@ struct no_footprint_function {};
 struct all_footprint_functions : no_footprint_function NONZERO_FOR_EACH_VALUE(NONZERO_FOOTPRINT) {};
 #undef NONZERO_FOOTPRINT
 
-/// A row of the table of formats, made from a line of formats/formats.def.
+/// A row of the table of formats, made from a line of formats/formats.hpp.
 struct format_row {
   std::string_view name, summary;
   all_footprint_functions footprints;
@@ -29,16 +29,16 @@ struct format_row {
 std::span<const format_row> formats();
 
 /// The table of kernels: every available kernel is listed there. Those for NVIDIA GPUs are in it where the
-/// library was built with CUDA, whether there is a card or not.
+/// library was built with CUDA, whether there is a GPU or not.
 std::span<const kernel_row> kernels();
 
 /// The kernel of that name on a device; `unsupported`, naming those that exist, if there is none.
 const kernel_row& find_kernel(std::string_view name, device_kind runs_on);
 
-/// The same where it runs best: on the CPU, else on the card if there is one, else in the emulator.
+/// The same where it runs best: on the CPU, else on the GPU if there is one, else in the emulator.
 const kernel_row& find_kernel(std::string_view name);
 
-/// All devices: the CPU, then the cards, then the emulator. Where the driver fails there are no cards.
+/// All devices: the CPU, then the GPUs, then the emulator. Where the driver fails there are no GPUs.
 std::vector<std::shared_ptr<device>> devices();
 
 /// Whether `name` is the name of a device, present or not: "cpu", "emulator", "cuda", "cuda:1".

@@ -12,6 +12,7 @@
 #include <nonzero/core/values.hpp>
 #include <nonzero/core/vector.hpp>
 #include <nonzero/plan/measure.hpp>
+#include <nonzero/plan/measuring_internal.hpp>
 
 namespace nz {
 namespace {
@@ -23,25 +24,12 @@ constexpr int fewest_samples = 11, fewest_when_slow = 3;
 /// CUDA's first event waits some microseconds for the first launch, and a thread of the host may be
 /// descheduled for longer. In the emulator a call is long and its time means little.
 double shortest_sample(device_kind kind) {
-  switch (kind) {
-    case device_kind::cuda:
-      return 1e-3;
-    case device_kind::cpu:
-      return 2e-3;
-    case device_kind::emulator:
-      break;
-  }
-  return 0;
+  return kind == device_kind::cuda ? 1e-3 : kind == device_kind::cpu ? 2e-3 : 0;
 }
 
 /// How many times `unit` goes into `whole`, from `low` to `high`.
 int times_in(double whole, double unit, int low, int high) {
   return static_cast<int>(std::clamp(whole / std::max(unit, 1e-12), double(low), double(high)));
-}
-
-int find_fewest_samples(device_kind kind, double one_takes, double budget) {
-  const bool is_slow = kind == device_kind::emulator || fewest_samples * one_takes > 10 * budget;
-  return is_slow ? fewest_when_slow : fewest_samples;
 }
 
 /// The value below which this fraction of the sorted ones are, interpolated.
@@ -108,18 +96,14 @@ int find_rounds(const std::vector<sampled>& all, device_kind kind, double budget
       takes += c.took;
       budgets += budget;
     }
-  return times_in(budgets, takes, find_fewest_samples(kind, takes, budgets), most_samples);
+  const bool is_slow = kind == device_kind::emulator || fewest_samples * takes > 10 * budgets;
+  return times_in(budgets, takes, is_slow ? fewest_when_slow : fewest_samples, most_samples);
 }
 
 /// Two arrays in a device's memory. The first is written, so that its pages exist.
 struct copy_pair {
-  copy_pair(const std::shared_ptr<device>& on, std::size_t bytes) : from(on, bytes), to(on, bytes) {
-    const std::vector<char> start(std::min(bytes, std::size_t{1} << 20), 1);
-    on->copy(from.data(), start.data(), start.size(), {});
-    for (std::size_t written = start.size(); written < bytes; written *= 2)
-      on->copy(from.data() + written, from.data(), std::min(written, bytes - written), {});
-    on->synchronize({});
-  }
+  copy_pair(const std::shared_ptr<device>& on, std::size_t bytes)
+      : from(ones<char>(on, bytes)), to(on, bytes) {}
   vector<char> from, to;
 };
 

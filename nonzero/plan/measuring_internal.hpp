@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -17,6 +18,19 @@ constexpr double paying_fraction = 0.5;
 
 inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Ones, written by copies that double: nothing long comes from the host.
+template <class T> vector<T> ones(const std::shared_ptr<device>& on, std::size_t size) {
+  constexpr std::size_t first = 4096;
+  vector<T> out(on, size);
+  if (size == 0) return out;
+  const std::vector<T> host(std::min(first, size), T{1});
+  on->copy(out.data(), host.data(), host.size() * sizeof(T), {});
+  for (std::size_t written = host.size(); written < size; written *= 2)
+    on->copy(out.data() + written, out.data(), std::min(written, size - written) * sizeof(T), {});
+  on->synchronize({});
+  return out;
 }
 
 /// What the planner needs of one matrix on one kind of device. The planner (planner.cpp) holds the rules, the
@@ -108,18 +122,17 @@ inline plan_candidate base_candidate(std::string_view kernel, double seconds, do
           .verdict = {}};
 }
 
-/// A matrix in the host's memory, for the CPU. `kept` owns arrays of `a`, if it is not null. Where
-/// `may_borrow` is false, a plan that stays with CSR copies them. The options outlive the result.
-template <class A, class V>
-std::unique_ptr<measuring<V>> measure_on_cpu(csr_view<A> a, std::shared_ptr<const void> kept, bool may_borrow,
-                                             const plan_options& options);
-
-/// A matrix in the memory of a GPU, or of the emulator.
-template <class A, class V>
-std::unique_ptr<measuring<V>> measure_on_device(std::shared_ptr<const device_csr<A>> a,
-                                                const plan_options& options);
-
 /// Makes the plan: forces, keeps, recalls or tunes.
 template <class V> plan<V> make_plan_by(measuring<V>& m, const plan_options& options);
+
+/// The plan of a matrix in the host's memory, for the CPU. `kept` owns arrays of `a`, if it is not null.
+/// Where `may_borrow` is false, a plan that stays with CSR copies them.
+template <class V, class A>
+plan<V> plan_on_cpu(csr_view<A> a, std::shared_ptr<const void> kept, bool may_borrow,
+                    const plan_options& options);
+
+/// The same in the memory of a GPU, or of the emulator.
+template <class V, class A>
+plan<V> plan_on_device(std::shared_ptr<const device_csr<A>> a, const plan_options& options);
 
 }  // namespace nz

@@ -66,8 +66,8 @@ template <class V> class row_sorter {
   array<numbered> entries_;
 };
 
-/// Old rows are all over the matrix: prefetches what will soon be copied.
-// Always inlined: GCC 12 takes a function that only fetches for one without effect, and drops the call.
+/// Old rows are scattered over the matrix: prefetches what will soon be copied.
+// Always inlined: GCC 12 treats a function that only prefetches as one without effect, and drops the call.
 template <class V>
 [[gnu::always_inline]] inline void prefetch_ahead(csr_view<V> a, std::span<const index> order,
                                                   const array<index>& position, std::int64_t i) {

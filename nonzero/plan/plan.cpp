@@ -36,32 +36,33 @@ array<float> round_to_single(std::span<const double> values) {
   return out;
 }
 
+/// make(values in single precision), whose time counts as planning.
+template <class V, class Make> plan<V> plan_rounded(std::span<const double> values, const Make& make) {
+  const auto start = std::chrono::steady_clock::now();
+  array<float> single = round_to_single(values);
+  const double seconds = seconds_since(start);
+  plan<V> out = make(std::move(single));
+  out.add_planning(seconds);
+  return out;
+}
+
 plan_options as_given(plan_options options) {
   options.values = stored_values::same;
   return options;
-}
-
-template <class V, class A>
-plan<V> plan_on_cpu(csr_view<A> a, owner kept, bool may_borrow, const plan_options& options) {
-  return make_plan_by(*measure_on_cpu<A, V>(a, std::move(kept), may_borrow, options), options);
-}
-
-template <class V, class A>
-plan<V> plan_on_device(std::shared_ptr<const device_csr<A>> a, const plan_options& options) {
-  return make_plan_by(*measure_on_device<A, V>(std::move(a), options), options);
 }
 
 /// `kept` owns arrays of `a`, if it is not null.
 template <class V, class A, class Offset>
 plan<V> plan_for(csr_view<A, Offset> a, const owner& kept, bool may_borrow, const plan_options& options) {
   if constexpr (can_be_rounded<A>)
-    if (options.values == stored_values::single) {
-      auto values = std::make_shared<const array<float>>(round_to_single(a.val));
-      const csr_view<float, Offset> single(a.rows, a.cols, a.row_begin, a.col, *values);
-      return plan_for<V>(single, std::make_shared<std::pair<owner, owner>>(values, kept), may_borrow,
-                         options);
-    }
-  if (!is_for_cpu(options)) return plan_on_device<V, A>(place_csr(a, options.on), options);
+    if (options.values == stored_values::single)
+      return plan_rounded<V>(a.val, [&](array<float> rounded) {
+        auto values = std::make_shared<const array<float>>(std::move(rounded));
+        const csr_view<float, Offset> single(a.rows, a.cols, a.row_begin, a.col, *values);
+        return plan_for<V>(single, std::make_shared<std::pair<owner, owner>>(values, kept), may_borrow,
+                           options);
+      });
+  if (!is_for_cpu(options)) return plan_on_device<V>(place_csr(a, options.on), options);
   if constexpr (std::is_same_v<Offset, offset>) {
     return plan_on_cpu<V>(a, kept, may_borrow, options);
   } else {
@@ -82,13 +83,12 @@ plan<V> plan_for(const std::shared_ptr<const device_csr<A>>& a, const plan_optio
   if constexpr (can_be_rounded<A>)
     if (options.values == stored_values::single) {
       const csr<A> host = to_host(*a);
-      const array<float> values = round_to_single(host.val);
-      return plan_on_device<V, float>(
-          place_csr(csr_view<float>(host.rows, host.cols, host.row_begin, host.col, values), a->where(),
-                    a->is_wide()),
-          options);
+      return plan_rounded<V>(host.val, [&](const array<float>& values) {
+        const csr_view<float> single(host.rows, host.cols, host.row_begin, host.col, values);
+        return plan_on_device<V>(place_csr(single, a->where(), a->is_wide()), options);
+      });
     }
-  return plan_on_device<V, A>(a, options);
+  return plan_on_device<V>(a, options);
 }
 
 }  // namespace
@@ -107,13 +107,13 @@ template <class V> plan<V> make_plan(const csr<V>& a, const plan_options& option
 
 template <class V> plan<V> make_plan(csr<V>&& a, const plan_options& options) {
   if constexpr (can_be_rounded<V>)
-    if (options.values == stored_values::single) {
-      array<float> values = round_to_single(a.val);  // throws before anything is moved
-      a.val = {};
-      const auto own = std::make_shared<const csr<float>>(
-          csr<float>{a.rows, a.cols, std::move(a.row_begin), std::move(a.col), std::move(values)});
-      return plan_for<V>(csr_view<float>(*own), own, true, options);
-    }
+    if (options.values == stored_values::single)
+      return plan_rounded<V>(a.val, [&](array<float> values) {  // throws before anything is moved
+        a.val = {};
+        const auto own = std::make_shared<const csr<float>>(
+            csr<float>{a.rows, a.cols, std::move(a.row_begin), std::move(a.col), std::move(values)});
+        return plan_for<V>(csr_view<float>(*own), own, true, options);
+      });
   const auto own = std::make_shared<const csr<V>>(std::move(a));
   return plan_for<V>(csr_view<V>(*own), own, true, options);
 }

@@ -28,20 +28,20 @@ struct plan_options {
   std::shared_ptr<device> on = nullptr;  // none: the CPU, or where the matrix is
   /// How many multiplies are to come: a conversion that does not pay for itself within them is not made.
   std::int64_t expected_multiplies = 200;
-  /// They are fused steps with a sum over the rows (prepared_matrix::apply), which take some kernels much
-  /// longer than a plain multiply. On a GPU the planner then times steps.
+  /// The multiplies are fused steps with a sum over the rows (prepared_matrix::apply), which take some
+  /// kernels much longer than a plain multiply. On a GPU the planner then times steps.
   bool are_steps = false;
-  /// Bytes that the prepared matrix may take; none: 1.15 times what CSR takes,
-  /// 1.1 times and 64 KiB on a GPU.
+  /// Bytes that the prepared matrix may take; none: 1.15 times what CSR takes, or 1.1 times plus 64 KiB on a
+  /// GPU.
   std::optional<double> memory_budget = std::nullopt;
-  /// Only kernels whose products have the same bits every time, for any number of threads.
+  /// Only repeatable kernels: products have the same bits every time, for any number of threads.
   bool deterministic = true;
   /// Use this kernel; empty: the plan chooses.
   std::string kernel = {};
-  /// On the CPU, rows and columns may be renumbered inside the plan, where that improves the locality of x.
+  /// On the CPU, rows and columns may be reordered inside the plan, where that improves the locality of x.
   bool may_reorder = true;
-  /// A JSON file of choices made before, read and added to; empty: none. It needs no trust: a wrong choice in
-  /// it costs time, and products stay right.
+  /// A JSON file of choices made before, read and added to; empty: none. A wrong choice in it
+  /// costs time, never a wrong product.
   std::string remembered = {};
   /// On the CPU: the instruction set, one of simd_targets(); empty: the best one.
   std::string_view simd = {};
@@ -84,7 +84,7 @@ struct plan_report {
   double waiting_seconds = 0;   // of those, what neither its bytes nor its instructions explain
   double reorder_seconds = 0;   // finding an order and writing the matrix in it; 0: not tried
   double chosen_seconds = 0;    // a multiply by this plan; 0: not measured
-  double seconds = 0;           // all of the planning, with its conversions
+  double seconds = 0;           // all of the planning, with its conversions and the rounding of values
   std::uint64_t csr_bytes = 0, bytes = 0;  // what CSR would take; what the plan takes
   std::uint64_t compulsory_bytes = 0;      // what a multiply in CSR moves at least: it, x and y once
   double memory_budget = 0;
@@ -143,6 +143,7 @@ template <class V> class plan {
   /// For make_plan.
   plan(std::unique_ptr<prepared_matrix<V>> ready, plan_report report)
       : ready_(std::move(ready)), report_(std::move(report)) {}
+  void add_planning(double seconds) { report_.seconds += seconds; }
 
  private:
   std::unique_ptr<prepared_matrix<V>> ready_;
@@ -150,10 +151,11 @@ template <class V> class plan {
 };
 
 /// Surveys the matrix, predicts bytes and time of each candidate of the table, measures the few that could
-/// win, and converts for the best of them, if that pays. Never ends with a kernel that was slower than the
-/// base: csr_balanced, or the GPU's fastest kernel for CSR. For a GPU the matrix is copied there first.
+/// win, and converts for the best of them, if that pays. Does not end with a kernel that was slower than the
+/// base (csr_balanced, or the GPU's fastest kernel for CSR), unless the base does not fit the memory budget,
+/// or the kernel is forced or remembered. For a GPU the matrix is copied there first.
 /// Throws `unsupported` where there is no kernel of the given name or where nothing fits the budget,
-/// `parse_error` where the file of choices holds something else.
+/// `parse_error` where the file of choices is malformed.
 ///
 /// An owner is copied where the plan stays with CSR; a view is borrowed (its arrays must outlive the plan);
 /// an owner that is moved from is kept. Values that are rounded (stored_values::single) are the plan's own.
@@ -162,7 +164,7 @@ template <class V> plan<V> make_plan(csr<V>&& a, const plan_options& options = {
 template <class V> plan<V> make_plan(csr_view<V> a, const plan_options& options = {});
 template <class V> plan<V> make_plan(csr_view<V, std::int32_t> a, const plan_options& options = {});
 
-/// The same for a matrix in the memory of a GPU or of the emulator, and for that device. A plan that stays
+/// The same for a matrix in a device's memory, and for that device. A plan that stays
 /// with CSR shares it, uncopied. To round its values, it is copied to the host and back.
 template <class V>
 plan<V> make_plan(const std::shared_ptr<const device_csr<V>>& a, const plan_options& options = {});

@@ -11,7 +11,7 @@
 namespace nz {
 namespace {
 
-/// Who is whose neighbour. Neighbours may be named twice, and a node its own.
+/// Which nodes are neighbours. A neighbour may be listed twice, and a node may be its own neighbour.
 struct graph {
   std::span<const offset> begin;     // nodes+1 long
   std::span<const index> neighbour;  // of node v: [begin[v], begin[v+1])
@@ -36,8 +36,8 @@ std::uint64_t mix(std::uint64_t pair) {
   return pair * pair;
 }
 
-/// Whether (i, j) is as often an entry as (j, i) is. Adds up a mixed number for each pair with i < j and
-/// takes it off for each with i > j: one pass and no transpose. A sum that is 0 by accident (once in about
+/// Whether (i, j) and (j, i) are entries equally often. Adds a hash of the pair for each entry with i < j and
+/// subtracts it for each with i > j: one pass and no transpose. A sum that is 0 by accident (once in about
 /// 2^64) costs a good order, nothing else.
 template <class V> bool has_symmetric_pattern(csr_view<V> a) {
   std::atomic<std::uint64_t> difference{0};
@@ -61,7 +61,7 @@ template <class V> bool has_symmetric_pattern(csr_view<V> a) {
 template <class V> owned_graph symmetrise(csr_view<V> a) {
   const auto n = static_cast<std::size_t>(a.rows);
   owned_graph out{array<offset>(n + 1, 0), array<index>(2 * a.col.size())};
-  // Count one place late, so that filling moves each begin to its right place.
+  // Counts are one place late: filling then moves each begin to its right place.
   for (const index j : a.col)
     if (j + 1 < a.rows) ++out.begin[j + 2];
   for (index i = 0; i + 1 < a.rows; ++i) out.begin[i + 2] += a.row_length(i);
@@ -76,8 +76,8 @@ template <class V> owned_graph symmetrise(csr_view<V> a) {
   return out;
 }
 
-/// The nodes that have no number yet. A bit each: asking after every neighbour is most of the work, and so
-/// the answers of millions of nodes fit into a core's cache.
+/// The nodes that have no number yet, one bit each: looking up neighbours is most of the work, and the bits
+/// of millions of nodes fit into a core's cache.
 class waiting_nodes {
  public:
   explicit waiting_nodes(index nodes) : bits_(static_cast<std::size_t>(nodes) / 8 + 1, 0xff) {}
@@ -89,8 +89,9 @@ class waiting_nodes {
   array<std::uint8_t> bits_;
 };
 
-/// Prefetches what the search will need of nodes further down its queue: a miss takes as long as many nodes.
-// Always inlined: GCC 12 takes a function that only fetches for one without effect, and drops the call.
+/// Prefetches what the search will need of nodes further down its queue: a cache miss takes as long as many
+/// nodes.
+// Always inlined: GCC 12 treats a function that only prefetches as one without effect, and drops the call.
 [[gnu::always_inline]] inline void prefetch_ahead(const graph& g, const index* queue, index head,
                                                   index tail) {
   constexpr index soon = 16, later = 32;

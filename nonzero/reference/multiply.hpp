@@ -4,19 +4,7 @@
 #include <span>
 
 #include <nonzero/core/epilogue.hpp>
-#include <nonzero/formats/binned.hpp>
-#include <nonzero/formats/bsr.hpp>
-#include <nonzero/formats/coo.hpp>
 #include <nonzero/formats/csr.hpp>
-#include <nonzero/formats/ell.hpp>
-#include <nonzero/formats/hubs.hpp>
-#include <nonzero/formats/hyb.hpp>
-#include <nonzero/formats/jds.hpp>
-#include <nonzero/formats/packed.hpp>
-#include <nonzero/formats/sbsr.hpp>
-#include <nonzero/formats/sell.hpp>
-#include <nonzero/formats/tjds.hpp>
-#include <nonzero/formats/warp_packed.hpp>
 
 // y = alpha * A x + beta * y on one thread: the oracle for all other kernels. With beta = 0, y is not read.
 // Throws `shape_error` unless x has A's columns and y its rows.

@@ -45,16 +45,16 @@ std::vector<long double> solve_exactly(const csr<V>& links, const pagerank_optio
   const long double damping = static_cast<V>(options.damping);
   std::vector<std::vector<long double>> m(n, std::vector<long double>(n + 1, 0));
   for (std::size_t a = 0; a < n; ++a) {
-    std::vector<long double> shares(n, 0);
+    std::vector<long double> weights(n, 0);
     const auto page = static_cast<index>(a);
     for (offset k = links.row_begin[page]; k < links.row_begin[page + 1]; ++k) {
-      long double& share = shares[static_cast<std::size_t>(links.col[k])];
-      share = options.is_weighted ? share + links.val[k] : 1;
+      long double& weight = weights[static_cast<std::size_t>(links.col[k])];
+      weight = options.is_weighted ? weight + links.val[k] : 1;
     }
-    const long double sum = std::accumulate(shares.begin(), shares.end(), 0.0L);
+    const long double sum = std::accumulate(weights.begin(), weights.end(), 0.0L);
     const bool is_spread = sum == 0 && options.sinks == sink_rule::redistribute;
     for (std::size_t b = 0; b < n; ++b)
-      m[b][a] = (a == b ? 1 : 0) - damping * (sum > 0 ? shares[b] / sum : is_spread ? jumps[b] : 0);
+      m[b][a] = (a == b ? 1 : 0) - damping * (sum > 0 ? weights[b] / sum : is_spread ? jumps[b] : 0);
     m[a][n] = (1 - damping) * jumps[a];
   }
   // I - damping * B is diagonally dominant by columns: no pivots are needed.

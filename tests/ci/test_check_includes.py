@@ -75,7 +75,7 @@ WRONG = [
     ("bench/read.cpp", "<nonzero/io/scan_internal.hpp>", "bench may include public headers only"),
     ("bench/spmv.cpp", "<tests/battery/battery.hpp>", "nothing but the tests includes tests"),
     ("nonzero/plan/kernels.cpp", "<nonzero/gpu/kernels/csr_vector.cuh>", "only nvcc and the emulator compile CUDA C++"),
-    ("nonzero/gpu/cuda/without_cuda.cpp", "<nonzero/gpu/cuda/gpu.cuh>", "only nvcc and the emulator compile CUDA C++"),
+    ("nonzero/gpu/cuda/devices.cpp", "<nonzero/gpu/cuda/gpu.cuh>", "only nvcc and the emulator compile CUDA C++"),
     ("nonzero/gpu/cuda/kernels_internal.hpp", "<nonzero/gpu/kernels.cuh>", "only nvcc and the emulator"),
     ("nonzero/gpu/cuda/device.hpp", "<nonzero/gpu/cuda/gpu.cuh>", "a public header may include public headers only"),
     ("nonzero/gpu/emulator/device.hpp", "<nonzero/gpu/kernels.cuh>", "a public header may include public headers only"),
@@ -147,6 +147,21 @@ class TheChecker(unittest.TestCase):
                     report_of_line("nonzero/gpu/csr_rows.cuh", line),
                     (1, "nonzero/gpu/csr_rows.cuh:3: __shared__ memory is a shared<...> or a shared_array<...>\n"))
         self.assertEqual(report_of_line("tests/gpu/shared_test.cpp", UNWATCHED[0])[0], 0)
+
+    def test_reports_a_kernel_that_highway_would_compile_from_another_file(self):
+        for path, line, expected in [
+            ("nonzero/cpu/csr_rows.cpp", '#define HWY_TARGET_INCLUDE "nonzero/cpu/csr_rows.cpp"', ""),
+            ("nonzero/cpu/csr_rows.cpp", "#undef HWY_TARGET_INCLUDE", ""),
+            ("nonzero/cpu/csr_rows.cpp", '#define HWY_TARGET_INCLUDE "nonzero/cpu/ell_rows.cpp"',
+             "HWY_TARGET_INCLUDE must name this file, not nonzero/cpu/ell_rows.cpp"),
+            ("nonzero/cpu/csr_rows.cpp", '#  define HWY_TARGET_INCLUDE "csr_rows.cpp"',
+             "HWY_TARGET_INCLUDE must name this file, not csr_rows.cpp"),
+        ]:
+            with self.subTest(line=line):
+                status, output = report_of_line(path, line)
+                self.assertEqual(status, 1 if expected else 0)
+                if expected:
+                    self.assertEqual(output, f"{path}:3: {expected}\n")
 
 
 if __name__ == "__main__":

@@ -115,8 +115,7 @@ TEST(Charts, KeepTheirLegendReadableAboveACurve) {
   nz::cli::line_chart chart{.title = "t",
                             .x = {"x", 0, 20'000},
                             .y = {"y", 0, 1},
-                            .lines = {{"", {}, {}}},
-                            .dots = {{"a dot", 10'000, 0.5}}};
+                            .lines = {{"", {}, {}}, {"a dot", {10'000}, {0.5}, true}}};
   for (int i = 0; i <= 20'000; ++i) {
     chart.lines[0].x.push_back(i);
     chart.lines[0].y.push_back(i % 2);
@@ -134,7 +133,7 @@ TEST(Charts, KeepTheirLegendReadableAboveACurve) {
   };
   EXPECT_GT(whites_inside(), 2000);
   EXPECT_GT(count(read_png(path), {214, 88, 30}), 150);  // the dot, and the one in the legend
-  chart.dots[0].name = "";
+  chart.lines[1].name = "";
   EXPECT_LT(whites_inside(), 200);
 }
 
@@ -165,9 +164,7 @@ TEST(Charts, ShowAFieldTheRightWayUp) {
                                                   .x = {"x", 0, 1},
                                                   .y = {"t", 0, 1},
                                                   .colour = {"temperature", 0, 1},
-                                                  .columns = 2,
-                                                  .rows = 2,
-                                                  .value = {0, 0, 1, 1},
+                                                  .field = {2, 2, {0, 0, 1, 1}},
                                                   .is_square = true});
   const nz::cli::image found = read_png(path);
   const auto pixel = [&](int x, int y) {

@@ -45,14 +45,14 @@ TEST(HeatHistory, EndsWithTheLastStepAlsoBetweenTwoRows) {
   }
   EXPECT_EQ(history.last_step(), 25);
   const small_field field = history.field();
-  // Each row has the share of the time in which it is nearest: 5, 10, 7.5 and 2.5 of 25.
-  const auto share = [&](double value) {
+  // Each row takes the fraction of the time in which it is nearest: 5, 10, 7.5 and 2.5 of 25.
+  const auto fraction = [&](double value) {
     return static_cast<double>(std::count(field.value.begin(), field.value.end(), value)) / field.rows;
   };
-  EXPECT_NEAR(share(0), 0.2, 0.01);
-  EXPECT_NEAR(share(10), 0.4, 0.01);
-  EXPECT_NEAR(share(20), 0.3, 0.01);
-  EXPECT_NEAR(share(25), 0.1, 0.01);
+  EXPECT_NEAR(fraction(0), 0.2, 0.01);
+  EXPECT_NEAR(fraction(10), 0.4, 0.01);
+  EXPECT_NEAR(fraction(20), 0.3, 0.01);
+  EXPECT_NEAR(fraction(25), 0.1, 0.01);
   EXPECT_EQ(field.value.back(), 25);
 }
 

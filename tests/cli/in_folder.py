@@ -1,4 +1,4 @@
-"""What the tests of nz share: where it is, and a folder for each test to run it in.
+"""For all tests of nz: where it is, and a folder for each test to run it in.
 
 The path of nz comes behind --nz, or from the environment variable NZ.
 """

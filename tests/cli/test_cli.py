@@ -563,9 +563,9 @@ class OnATerminal(InFolder):
     def slow_matrix(self):
         entries = 200_000
         yield f"%%MatrixMarket matrix coordinate real general\n{entries} {entries} {entries}\n".encode()
-        for part in range(8):
+        for eighth in range(8):
             time.sleep(0.2)
-            rows = range(part * entries // 8, (part + 1) * entries // 8)
+            rows = range(eighth * entries // 8, (eighth + 1) * entries // 8)
             yield "".join(f"{i + 1} {i + 1} 1\n" for i in rows).encode()
 
     def test_a_long_read_shows_a_bar_and_erases_it(self):

@@ -2,7 +2,7 @@
 
     NZ=build/release/cli/nz build/venv/bin/python tests/cli/test_pagerank.py
 
-NONZERO_MATRICES names a folder of .mtx and .mtx.gz files to check as well; without it that part is skipped.
+NONZERO_MATRICES names a folder of .mtx and .mtx.gz files to check as well; without it that test is skipped.
 """
 
 import gzip

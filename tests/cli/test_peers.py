@@ -19,7 +19,7 @@ PEERS = ["openmp_csr", "eigen", "graphblas", "petsc_aij", "petsc_sell", "librsb"
 FAKE = """#!{python}
 import os, struct, sys, time
 
-def parts(path):
+def arrays(path):
     data, at = open(path, "rb").read(), 0
     def take(kind, count):
         nonlocal at
@@ -32,7 +32,7 @@ def parts(path):
 
 def matrix(path):
     global value, begin, col, val, x
-    value, begin, col, val, x = parts(path)
+    value, begin, col, val, x = arrays(path)
     return "ready 0.5 Fake 1.0"
 
 def result(path):
@@ -146,7 +146,7 @@ class Peers(InFolder):
         self.assertEqual((theirs["verdict"], theirs["why"]), ("refused", "too odd for me"))
 
     def test_one_that_is_wrong_is_not_timed(self):
-        for twist in ["val_of = parts\ndef parts(path):\n    v = val_of(path)\n    return (*v[:4], [1.5 * k for k in v[4]])",
+        for twist in ["val_of = arrays\ndef arrays(path):\n    v = val_of(path)\n    return (*v[:4], [1.5 * k for k in v[4]])",
                       "result = lambda path: 'written'"]:  # fmt: skip
             theirs = self.result_of_fake(twist, status=1)
             self.assertEqual(theirs["verdict"], "wrong")

@@ -3,7 +3,7 @@
     NZ=build/release/cli/nz build/venv/bin/python tests/cli/test_solve.py
     NONZERO_MATRICES=~/matrices NZ=... build/venv/bin/python tests/cli/test_solve.py RealSystems
 
-NONZERO_MATRICES names a folder with 1138_bus, bcsstk13 and bcsstk16; without it that part is skipped. Where
+NONZERO_MATRICES names a folder with 1138_bus, bcsstk13 and bcsstk16; without it those tests are skipped. Where
 NONZERO_EIGEN_CG names the program of bench/eigen_cg.cpp, Eigen is asked too.
 """
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
-#include <nonzero/cpu/chunked_matrix.hpp>
+#include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/reference/exact.hpp>

@@ -2,7 +2,7 @@
 
     NZ=build/release/cli/nz python tests/docs/test_readme.py
 
-Their C++ is part of a program under examples/ that the build compiles, named in a comment above the block. The README's
+Their C++ is from a program under examples/ that the build compiles, named in a comment above the block. The README's
 console blocks are run: a line that starts with `$ ` is a command, followed by all it prints; a line of three dots stands
 for any lines.
 """

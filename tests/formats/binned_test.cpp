@@ -66,9 +66,9 @@ TEST(Binned, HoldsAPanelBlockByBlockAndEachBinByBin) {
   expect_identical(to_csr(a), by_blocks(small));
 }
 
-TEST(Binned, DealsTheEntriesOfASegmentSoThatNeighboursAreOfDifferentRows) {
+TEST(Binned, InterleavesTheEntriesOfASegmentSoThatNeighboursAreOfDifferentRows) {
   const auto places_of = [](offset entries) {
-    nz::dealt_places places(entries);
+    nz::interleaved_places places(entries);
     std::vector<offset> out(static_cast<std::size_t>(entries));
     for (offset& place : out) place = places.next();
     return out;

@@ -52,7 +52,7 @@ TYPED_TEST(BsrConversions, ThereAndBackLoseNothing) {
   for (const auto& [name, a] : matrices)
     for (const index size : nz::block_sizes) {
       SCOPED_TRACE(testing::Message() << name << ", blocks of " << size);
-      const auto there = to_bsr(a, {.block_size = size, .least_share = 0});
+      const auto there = to_bsr(a, {.block_size = size, .min_fill = 0});
       validate(there);
       EXPECT_EQ(footprint_of(there), bsr_footprint(a, size));
       expect_identical(to_csr(there), a);
@@ -62,16 +62,16 @@ TYPED_TEST(BsrConversions, ThereAndBackLoseNothing) {
 TYPED_TEST(BsrConversions, DoNotDependOnTheRangesTheyAreDoneIn) {
   for (const auto& [name, a] : block_matrices<TypeParam>()) {
     SCOPED_TRACE(name);
-    nz::bsr_options options{.block_size = 3, .least_share = 0};
+    nz::bsr_options options{.block_size = 3, .min_fill = 0};
     const auto whole = to_bsr(a, options);
     options.run = [](index block_rows, const auto& body) {
       for (index i = block_rows; i > 0; --i) body(i - 1, i);
     };
-    const auto parts = to_bsr(a, options);
-    EXPECT_EQ(parts.block_begin, whole.block_begin);
-    EXPECT_EQ(parts.block_col, whole.block_col);
-    EXPECT_EQ(parts.val, whole.val);
-    EXPECT_EQ(parts.rest, whole.rest);
+    const auto in_ranges = to_bsr(a, options);
+    EXPECT_EQ(in_ranges.block_begin, whole.block_begin);
+    EXPECT_EQ(in_ranges.block_col, whole.block_col);
+    EXPECT_EQ(in_ranges.val, whole.val);
+    EXPECT_EQ(in_ranges.rest, whole.rest);
   }
 }
 
@@ -110,14 +110,14 @@ TEST(Bsr, RefusesAMatrixWithFewFullBlocks) {
   EXPECT_NE(refusal(diagonal, {}).find("no size of block"), std::string::npos);
   EXPECT_NE(refusal(diagonal, {.block_size = 2}).find("full blocks of 2 x 2 hold 0 % of the 4 entries"),
             std::string::npos);
-  EXPECT_EQ(refusal(example, {.least_share = 0.6}), "accepted");  // 8 of 13
-  EXPECT_NE(refusal(example, {.least_share = 0.7}).find("hold 62 % of the 13"), std::string::npos);
+  EXPECT_EQ(refusal(example, {.min_fill = 0.6}), "accepted");  // 8 of 13
+  EXPECT_NE(refusal(example, {.min_fill = 0.7}).find("hold 62 % of the 13"), std::string::npos);
   EXPECT_NE(refusal(example, {.block_size = 7}).find("no blocks of size 7"), std::string::npos);
 }
 
 TEST(Bsr, LeavesLongUnsortedAndRepeatingRowsToTheRest) {
   const auto blocks_of = [](const csr<double>& a, offset longest = 100) {
-    return to_bsr(a, {.block_size = 2, .least_share = 0, .longest_row = longest}).blocks();
+    return to_bsr(a, {.block_size = 2, .min_fill = 0, .longest_row = longest}).blocks();
   };
   const csr<double> full{2, 4, {0, 4, 8}, {0, 1, 2, 3, 0, 1, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8}};
   EXPECT_EQ(blocks_of(full), 2);

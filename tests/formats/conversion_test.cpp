@@ -232,9 +232,9 @@ TEST(Validate, NamesTheInvariantThatIsBroken) {
       to_ell(a), [](auto& m) { m.val.pop_back(); }, "val is 5 long");
 
   break_it(
-      to_hyb(a, 1), [](auto& m) { m.rest.cols = 9; }, "the coo part 3 x 9");
+      to_hyb(a, 1), [](auto& m) { m.rest.cols = 9; }, "regular is 3 x 4 but rest 3 x 9");
   break_it(
-      to_hyb(a, 1), [](auto& m) { m.rest.row[0] = 1; }, "row 1 has entries in the coo part");
+      to_hyb(a, 1), [](auto& m) { m.rest.row[0] = 1; }, "row 1 has entries in rest but padding in regular");
 
   break_it(
       to_jds(a), [](auto& m) { m.row[0] = 1; }, "names 1 twice");

@@ -237,7 +237,7 @@ TEST(Hubs, ValidateNamesTheInvariantThatIsBroken) {
         a.split_row = {2, 1};
         a.segment_begin = {0, 1, 2};
       },
-      "split_row does not rise at position 1");
+      "split_row does not rise from 2 to 1 at position 1");
   with([](matrix& a) { a.target[5] = 70; }, "target[5] is 70, outside -2 to 69");
   with([](matrix& a) { a.target[5] = -3; }, "target[5] is -3, outside -2 to 69");
   with([](matrix& a) { a.target[5] = a.target[4]; }, "target[5] is ");

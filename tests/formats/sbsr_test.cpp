@@ -78,10 +78,10 @@ TYPED_TEST(SbsrConversions, DoNotDependOnTheRangesTheyAreDoneIn) {
     options.for_each = [](offset count, const auto& body) {
       for (offset i = count; i > 0; --i) body(i - 1);
     };
-    const auto parts = to_sbsr(a, options);
-    EXPECT_EQ(parts.block_begin, whole.block_begin);
-    EXPECT_EQ(parts.block_col, whole.block_col);
-    EXPECT_EQ(parts.val, whole.val);
+    const auto in_ranges = to_sbsr(a, options);
+    EXPECT_EQ(in_ranges.block_begin, whole.block_begin);
+    EXPECT_EQ(in_ranges.block_col, whole.block_col);
+    EXPECT_EQ(in_ranges.val, whole.val);
   }
 }
 

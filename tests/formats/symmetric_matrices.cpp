@@ -41,9 +41,9 @@ template <class V> std::vector<battery::named_matrix<V>> symmetric_matrices() {
     out.push_back({name + ", one", symmetric_block_matrix<V>(size, 1, {})});
     out.push_back({name + ", the diagonal", symmetric_block_matrix<V>(size, 700, {})});
     out.push_back({name + ", few rows", symmetric_block_matrix<V>(size, 9, {1, 2, 8})});
-    // Long spills for the matrix: few stretches.
+    // Long spills for the matrix: few chunks.
     out.push_back({name + ", far from the diagonal", symmetric_block_matrix<V>(size, 900, {1, 5, 300, 899})});
-    // Spills that reach over several stretches.
+    // Spills that reach over several chunks.
     out.push_back(
         {name + ", many rows", symmetric_block_matrix<V>(size, 9000, {1, 2, 3, 4, 20, 21, 22, 150})});
   }

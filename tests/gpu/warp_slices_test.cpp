@@ -88,7 +88,7 @@ TYPED_TEST(WarpSlices, HoldTheBlocksOfEveryMatrixThatHasSome) {
   for (auto& m : block_matrices<TypeParam>()) matrices.push_back(std::move(m));
   for (const auto& [name, a] : matrices) {
     SCOPED_TRACE(name);
-    const auto blocks = to_bsr(a, {.least_share = 0});
+    const auto blocks = to_bsr(a, {.min_fill = 0});
     const auto made = nz::gpu::interleave(blocks, no_limit);
     EXPECT_EQ(made.val.size(),
               made.block_col.size() * static_cast<std::size_t>(blocks.block_size * blocks.block_size));

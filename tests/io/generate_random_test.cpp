@@ -113,20 +113,20 @@ TEST(Generate, SkewsTheDegreesOfAnRmatGraph) {
 }
 
 TEST(Generate, ChoosesRmatQuadrantsWithTheirChancesAtEveryLevel) {
-  // Scales that use part of a word of four levels, all of it, and several.
+  // Scales that use some of the four levels of a word, all of them, and several words.
   for (const int scale : {1, 3, 4, 5, 9}) {
     const index per_vertex = 200000 >> scale;
     const auto a = gen::rmat<double>(scale, per_vertex);
     const double edges = static_cast<double>(per_vertex) * (1 << scale);
     for (int level = 0; level < scale; ++level) {
-      double share[2][2] = {};
+      double chance[2][2] = {};
       for (index i = 0; i < a.rows; ++i)
         for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
-          share[i >> level & 1][a.col[k] >> level & 1] += a.val[k] / edges;
-      EXPECT_NEAR(share[0][0], 0.57, 0.007) << "scale " << scale << " bit " << level;
-      EXPECT_NEAR(share[0][1], 0.19, 0.006) << "scale " << scale << " bit " << level;
-      EXPECT_NEAR(share[1][0], 0.19, 0.006) << "scale " << scale << " bit " << level;
-      EXPECT_NEAR(share[1][1], 0.05, 0.004) << "scale " << scale << " bit " << level;
+          chance[i >> level & 1][a.col[k] >> level & 1] += a.val[k] / edges;
+      EXPECT_NEAR(chance[0][0], 0.57, 0.007) << "scale " << scale << " bit " << level;
+      EXPECT_NEAR(chance[0][1], 0.19, 0.006) << "scale " << scale << " bit " << level;
+      EXPECT_NEAR(chance[1][0], 0.19, 0.006) << "scale " << scale << " bit " << level;
+      EXPECT_NEAR(chance[1][1], 0.05, 0.004) << "scale " << scale << " bit " << level;
     }
   }
 }

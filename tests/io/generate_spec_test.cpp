@@ -21,7 +21,7 @@ using nz::csr;
 using nz::index;
 using nz::offset;
 
-// FNV-1a over sizes and arrays, by value and not by memory, so that the order of bytes plays no part.
+// FNV-1a over sizes and arrays, by value and not by memory: independent of the byte order.
 template <class V> std::uint64_t fingerprint(const csr<V>& a) {
   std::uint64_t h = 0xcbf29ce484222325;
   const auto add = [&](std::uint64_t word) {

@@ -12,6 +12,7 @@
 
 #include <nonzero/io/generate.hpp>
 #include <nonzero/io/matrix_market.hpp>
+#include <nonzero/io/read.hpp>
 
 #include "tests/battery/battery.hpp"
 
@@ -249,7 +250,7 @@ TEST(MatrixMarket, ReportsProgressThatRisesToTheEnd) {
   std::vector<double> seen;
   nz::parse_matrix_market<float>(
       text, "text",
-      {.threads = 2, .progress = [&](double part) { seen.push_back(part); }, .block_bytes = 1 << 20});
+      {.threads = 2, .progress = [&](double fraction) { seen.push_back(fraction); }, .block_bytes = 1 << 20});
   ASSERT_GE(seen.size(), 4U);
   EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
   EXPECT_EQ(seen.back(), 1);
@@ -309,7 +310,7 @@ TEST(MatrixMarket, ProgressNeverFallsBackWhenTheLastLineIsOutOfOrder) {
   auto lines = ordered_lines();
   std::rotate(lines.begin(), lines.begin() + 1, lines.end());
   std::vector<double> seen;
-  const auto note = [&](double part) { seen.push_back(part); };
+  const auto note = [&](double fraction) { seen.push_back(fraction); };
   nz::parse_matrix_market<double>(text_of(lines), "text",
                                   {.threads = 1, .progress = note, .block_bytes = 50});
   EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));

@@ -294,7 +294,7 @@ TEST_F(Npz, ReadsFromAPipe) {
 TEST_F(Npz, ReportsProgressThatRisesAndCanStopTheReading) {
   nz::write_npz(folder_ / "a.npz", round_trip_matrices<double>().back());
   std::vector<double> seen;
-  nz::read_npz<double>(folder_ / "a.npz", {.progress = [&](double part) { seen.push_back(part); }});
+  nz::read_npz<double>(folder_ / "a.npz", {.progress = [&](double fraction) { seen.push_back(fraction); }});
   ASSERT_GE(seen.size(), 5u);
   EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
   EXPECT_GT(seen.back(), 0.9);

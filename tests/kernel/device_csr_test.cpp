@@ -33,6 +33,10 @@ TYPED_TEST(DeviceCsr, TakesFourBytesForAnOffsetUnlessAskedForEight) {
   EXPECT_EQ(nz::place_csr(a, on, true)->storage(), (nz::footprint{4 * 8 + entries, 0}));
 }
 
+TYPED_TEST(DeviceCsr, NeedsADevice) {
+  EXPECT_THROW(nz::place_csr(nz::csr<TypeParam>{}, nullptr), nz::device_error);
+}
+
 TEST(WideOffsets, AreNeededWhereALaneCouldStepPastTheLast) {
   EXPECT_FALSE(nz::needs_wide_offsets(0));
   EXPECT_FALSE(nz::needs_wide_offsets((nz::offset{1} << 31) - 257));

@@ -11,6 +11,7 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/plan/expect_refusal.hpp"
 
 // Plans for a GPU, in the emulator. Which kernel wins there says nothing, so nothing here depends on it.
 namespace {
@@ -43,16 +44,6 @@ template <class V> void expect_right(const nz::plan<V>& made, const nz::csr<V>& 
       nz::reference::largest_error<V>(nz::reference::multiply_exactly<V>(1, a, x, 0, y0), result.to_host()),
       1.0L)
       << made.kernel();
-}
-
-template <class E> void expect_refusal(const auto& body, std::initializer_list<std::string> parts) {
-  try {
-    body();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const E& e) {
-    for (const std::string& part : parts)
-      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-  }
 }
 
 TYPED_TEST(DevicePlan, IsWithinTheErrorBoundOnTheWholeBattery) {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nonzero/plan/grid_steps.hpp>
+#include <nonzero/plan/back_ends.hpp>
 #include <nonzero/plan/kernels.hpp>
 
 #include "tests/battery/battery.hpp"
@@ -85,7 +85,7 @@ template <class V> struct stepped {
 template <class V>
 stepped<V> run_steps(const cell_grid& grid, V factor, const std::shared_ptr<nz::device>& device, int steps,
                      int most) {
-  const auto made = nz::make_grid_steps<V>(grid, factor, device);
+  const auto made = nz::functions_on<V>(*device).make_grid_steps(grid, factor, device);
   const auto cells = static_cast<std::size_t>(grid.cells());
   nz::vector<V> from(device, battery::numbers<V>(cells, 3));
   // NaN, which must not be read.
@@ -153,7 +153,7 @@ TYPED_TEST(GridSteps, HaveTheSameBitsForAnyNumberInAPass) {
 TYPED_TEST(GridSteps, KeepAnInfinityToItsNeighbourhood) {
   using V = typename TypeParam::V;
   const cell_grid grid{1, 2000, grid_edge::zero};
-  const auto made = nz::make_grid_steps<V>(grid, V{0.25}, this->device);
+  const auto made = nz::functions_on<V>(*this->device).make_grid_steps(grid, V{0.25}, this->device);
   std::vector<V> start(2000, 1);
   start[600] = std::numeric_limits<V>::infinity();
   const nz::vector<V> from(this->device, start);
@@ -167,7 +167,8 @@ TYPED_TEST(GridSteps, KeepAnInfinityToItsNeighbourhood) {
 
 TYPED_TEST(GridSteps, RefuseWhatDoesNotFit) {
   using V = typename TypeParam::V;
-  const auto made = nz::make_grid_steps<V>({2, 5, grid_edge::zero}, V{0.1}, this->device);
+  const auto made =
+      nz::functions_on<V>(*this->device).make_grid_steps({2, 5, grid_edge::zero}, V{0.1}, this->device);
   const auto make = [&](std::size_t size) { return nz::vector<V>(this->device, std::vector<V>(size, 1)); };
   nz::vector<V> from = make(25), to = make(25), wrong = make(24);
   nz::vector<double> none(this->device, 0);
@@ -183,7 +184,9 @@ TYPED_TEST(GridSteps, RefuseWhatDoesNotFit) {
   EXPECT_THROW(made->run(1, from, far), nz::device_error);
   for (const cell_grid bad : {cell_grid{0, 5, grid_edge::zero}, cell_grid{4, 5, grid_edge::zero},
                               cell_grid{2, 0, grid_edge::zero}, cell_grid{3, 100'000, grid_edge::zero}})
-    EXPECT_THROW(nz::make_grid_steps<V>(bad, V{0.1}, this->device), nz::shape_error) << text_of(bad);
+    EXPECT_THROW(nz::functions_on<V>(*this->device).make_grid_steps(bad, V{0.1}, this->device),
+                 nz::shape_error)
+        << text_of(bad);
 }
 
 TEST(GridStepsOnTheCpu, HaveTheSameBitsForAnyNumberOfThreads) {

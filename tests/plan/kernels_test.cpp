@@ -8,6 +8,7 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/battery/may_refuse.hpp"
 #include "tests/formats/identical.hpp"
 #include "tests/gpu/card.hpp"
 #include "tests/plan/on_every_device.hpp"
@@ -40,7 +41,7 @@ auto prepare_if_suited(const nz::kernel_row& kernel, const Matrix& a, const nz::
   try {
     return kernel.prepare(a, options);
   } catch (const nz::unsupported&) {
-    if (kernel.format != "bsr" && kernel.format != "sbsr") throw;
+    if (!needs_structure(kernel.format)) throw;
     return decltype(kernel.prepare(a, options))();
   }
 }
@@ -267,6 +268,11 @@ TEST(KernelTable, SaysWhichKernelsThereAreWhenAskedForAnother) {
   } catch (const nz::unsupported& e) {
     EXPECT_NE(std::string(e.what()).find("csr_serial"), std::string::npos);
   }
+}
+
+TEST(Formats, OnlyThoseOfBlocksRefuseASingleEntry) {
+  for (const nz::format_row& format : nz::formats())
+    EXPECT_EQ(needs_structure(format.name), format.name == "bsr" || format.name == "sbsr") << format.name;
 }
 
 }  // namespace

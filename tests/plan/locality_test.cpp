@@ -28,7 +28,7 @@ TEST(Locality, OfADiagonalIsALineForEightDoubles) {
   EXPECT_DOUBLE_EQ(find_locality(nz::generate::diagonal<float>(1024)).lines_per_entry, 1.0 / 16);
   EXPECT_EQ(found.far_fraction, 0);
   EXPECT_DOUBLE_EQ(found.nearby_columns_per_entry,
-                   1);  // a row reaches only itself, which it shares with none
+                   1);  // a row reaches only itself, which no other row does
 }
 
 TEST(Locality, TellsAShuffledMeshFromAnOrderedOne) {
@@ -53,9 +53,10 @@ TEST(Locality, IsBetweenNothingAndOneOnTheWholeBattery) {
   for (const auto& [name, a] : battery::matrices<float>()) {
     SCOPED_TRACE(name);
     const nz::locality found = find_locality(a);
-    for (const double share : {found.lines_per_entry, found.far_fraction, found.nearby_columns_per_entry}) {
-      EXPECT_GE(share, 0);
-      EXPECT_LE(share, 1);
+    for (const double fraction :
+         {found.lines_per_entry, found.far_fraction, found.nearby_columns_per_entry}) {
+      EXPECT_GE(fraction, 0);
+      EXPECT_LE(fraction, 1);
     }
     EXPECT_EQ(found.lines_per_entry > 0, a.nnz() > 0);
   }

@@ -214,14 +214,15 @@ TEST(MeasureInTurns, OfNobodyIsNothing) {
 }
 
 TEST(MeasureInTurns, SaysHowFarItIs) {
-  std::vector<double> parts;
+  std::vector<double> fractions;
   std::string turns;
   const nz::timed_calls all[] = {scripted('a', turns, [](int) { return 0.01; })};
-  nz::measure_in_turns(nz::device_kind::cpu, all,
-                       {.budget_seconds = 0.2, .report = [&](double part) { parts.push_back(part); }});
-  ASSERT_EQ(parts.size(), 20u);
-  EXPECT_DOUBLE_EQ(parts.front(), 0);
-  EXPECT_DOUBLE_EQ(parts.back(), 0.95);
+  nz::measure_in_turns(nz::device_kind::cpu, all, {.budget_seconds = 0.2, .report = [&](double fraction) {
+                                                     fractions.push_back(fraction);
+                                                   }});
+  ASSERT_EQ(fractions.size(), 20u);
+  EXPECT_DOUBLE_EQ(fractions.front(), 0);
+  EXPECT_DOUBLE_EQ(fractions.back(), 0.95);
 }
 
 TEST(ReadCeiling, CountsWhatIsReadOnce) {

@@ -16,6 +16,7 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/plan/expect_refusal.hpp"
 
 namespace {
 
@@ -41,17 +42,6 @@ template <class V> void expect_right(const nz::plan<V>& made, const nz::csr<V>& 
   made.multiply(x, y);
   EXPECT_LE(nz::reference::largest_error<V>(nz::reference::multiply_exactly<V>(1, a, x, 0, y0), y), 1.0L)
       << made.kernel();
-}
-
-/// Whether `body` throws E with a message that holds all of `parts`.
-template <class E> void expect_refusal(const auto& body, std::initializer_list<std::string> parts) {
-  try {
-    body();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const E& e) {
-    for (const std::string& part : parts)
-      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-  }
 }
 
 TYPED_TEST(Plan, IsWithinTheErrorBoundOnTheWholeBattery) {
@@ -356,8 +346,8 @@ TEST_F(Choices, OverTheBudgetAreMadeAnew) {
 TEST_F(Choices, InAFileOfSomethingElseAreRefusedAndTheFileIsLeft) {
   plan_for(a_);
   const std::string good = text();
-  const auto with = [&](const std::string& part, const std::string& other) {
-    return std::string(good).replace(good.find(part), part.size(), other);
+  const auto with = [&](const std::string& text, const std::string& other) {
+    return std::string(good).replace(good.find(text), text.size(), other);
   };
   const auto choice = good.find('{', good.find("choices\": {") + 10);  // the braces of the only one
   for (const std::string& bad :

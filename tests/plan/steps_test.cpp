@@ -11,6 +11,7 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/battery/may_refuse.hpp"
 #include "tests/gpu/card.hpp"
 
 // Fused steps and mixed precision, by every kernel of the table that has them.
@@ -63,7 +64,7 @@ std::unique_ptr<nz::prepared_matrix<typename On::V>> prepare(const nz::kernel_ro
       return kernel.functions_for<float, double>().host == nullptr ? nullptr
                                                                    : kernel.prepare<double>(a, options);
   } catch (const nz::unsupported&) {
-    if (kernel.format != "bsr" && kernel.format != "sbsr") throw;
+    if (!needs_structure(kernel.format)) throw;
     return nullptr;
   }
 }
@@ -134,7 +135,7 @@ template <class V> struct step_vectors {
   }
 };
 
-/// The steps that the loops of nonzero/algorithms are made of, and one that has all parts at once.
+/// The steps that the loops of nonzero/algorithms are made of, and one that has everything at once.
 template <class V> std::vector<std::pair<std::string, nz::fused_step<V>>> steps(step_vectors<V>& v) {
   nz::fused_step<V> pagerank{
       .alpha = V{0.85},

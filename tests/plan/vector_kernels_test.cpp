@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nonzero/plan/back_ends.hpp>
 #include <nonzero/plan/kernels.hpp>
-#include <nonzero/plan/vector_kernels.hpp>
 
 #include "tests/battery/battery.hpp"
 #include "tests/cpu/with_threads.hpp"
@@ -28,9 +28,10 @@ template <class On> class VectorKernels : public testing::Test {
   /// Ours, and what others are compared with where it is another's.
   std::vector<std::unique_ptr<nz::vector_kernels<Number>>> all(std::size_t size) const {
     std::vector<std::unique_ptr<nz::vector_kernels<Number>>> out;
-    out.push_back(nz::make_vector_kernels<Number>(place, size));
+    out.push_back(nz::functions_on<Number>(*place).make_vector_kernels(place, size));
     try {
-      if (On::kind == nz::device_kind::cuda) out.push_back(nz::make_blas<Number>(place, size));
+      if (On::kind == nz::device_kind::cuda)
+        out.push_back(nz::functions_on<Number>(*place).make_blas(place, size));
     } catch (const nz::unsupported&) {  // no cuBLAS there
     }
     return out;
@@ -119,7 +120,7 @@ TYPED_TEST(VectorKernels, HaveTheSameBitsEveryTimeAndForAnyThreads) {
   using V = typename TypeParam::V;
   const std::size_t n = TypeParam::kind == device_kind::emulator ? 5'000 : 300'000;
   const auto x = this->put(battery::numbers<V>(n, 5)), y = this->put(battery::numbers<V>(n, 6));
-  const auto kernels = nz::make_vector_kernels<V>(this->place, n);
+  const auto kernels = nz::functions_on<V>(*this->place).make_vector_kernels(this->place, n);
   nz::vector<V> found = this->put({0, 0, 0, 0, 0});
   std::size_t at = 0;
   for (const int threads : {1, 2, 3, 5, 8}) {
@@ -131,7 +132,7 @@ TYPED_TEST(VectorKernels, HaveTheSameBitsEveryTimeAndForAnyThreads) {
 
 TYPED_TEST(VectorKernels, RefuseWhatDoesNotFitOrLiesElsewhere) {
   using V = typename TypeParam::V;
-  const auto kernels = nz::make_vector_kernels<V>(this->place, 3);
+  const auto kernels = nz::functions_on<V>(*this->place).make_vector_kernels(this->place, 3);
   nz::vector<V> x = this->put({1, 2, 3}), longer = this->put({1, 2, 3, 4}), number = this->put({1});
   const auto elsewhere = nz::find_device(TypeParam::kind == device_kind::cpu ? "emulator" : "cpu");
   nz::vector<V> far(elsewhere, std::vector<V>{1, 2, 3});

@@ -7,8 +7,8 @@
 #include <nonzero/formats/bsr.hpp>
 #include <nonzero/gpu/convert/slices.cuh>
 
-// How the device finds the full blocks of a CSR matrix, those that formats/bsr.cpp finds, and fills slices of
-// them. Here every entry is tested on its own.
+// How the device finds the full blocks of a CSR matrix, the same as formats/bsr.cpp, and fills slices with
+// them. Each entry is tested independently of the others.
 namespace nz::gpu {
 
 /// Calls body with the block size, one of block_sizes, as a compile-time constant.
@@ -19,12 +19,12 @@ template <std::size_t I = 0, class Body> void with_block_size(index size, Body b
   }
 }
 
-/// The rows of a block row that has them all.
+/// The entries of a block row that has all of its Size rows.
 template <int Size, class Offset> struct block_row_entries {
   const index* col;
   Offset begin[Size], end[Size];
 
-  /// No more than `most_per_row` entries of each row.
+  /// Of each row the first `most_per_row` entries.
   __device__ block_row_entries(const index* columns, const Offset* row_begin, std::int64_t block_row,
                                Offset most_per_row)
       : col(columns) {
@@ -35,7 +35,7 @@ template <int Size, class Offset> struct block_row_entries {
     }
   }
 
-  /// Whether rows are sorted and repeat no column: the whole warp asks.
+  /// Whether rows are sorted and repeat no column. The whole warp calls it.
   __device__ bool are_sorted() const {
     const int lane = threadIdx.x % 32;
     bool falls = false;
@@ -44,8 +44,8 @@ template <int Size, class Offset> struct block_row_entries {
     return __any_sync(full_warp, falls) == 0;
   }
 
-  /// Whether row r has all columns of a block from entry k on. In a sorted row the first and the last of
-  /// them, Size - 1 places apart, have all others between them.
+  /// Whether entries k to k + Size - 1 of row r have all columns of the block that begins at column `first`.
+  /// The row is sorted, so it is enough to look at the first and the last of them.
   __device__ bool has_columns(int r, Offset k, index first) const {
     return k + Size <= end[r] && col[k] == first && col[k + Size - 1] - first == Size - 1;
   }
@@ -62,13 +62,13 @@ template <int Size, class Offset> struct block_row_entries {
   }
 
  private:
-  /// The first entry of row r that is not left of a column.
+  /// The first entry of row r whose column is not less than `column`.
   __device__ Offset find(int r, index column) const {
     return partition_point(begin[r], end[r], [&](Offset k) { return col[k] < column; });
   }
 };
 
-/// How many blocks a block row has: the whole warp asks, and its first lane learns.
+/// How many blocks a block row has, in the first lane. The whole warp calls it.
 template <int Size, class Offset> __device__ int count_blocks(const block_row_entries<Size, Offset>& rows) {
   if (!rows.are_sorted()) return 0;
   int blocks = 0;
@@ -77,7 +77,7 @@ template <int Size, class Offset> __device__ int count_blocks(const block_row_en
   return group_sum<32>(blocks);
 }
 
-/// What each block row of the sample has, for each size.
+/// The entries of each block row of the sample, for each block size.
 struct sampled_blocks {
   int in_blocks[std::size(block_sizes)][block_sample::most_block_rows];
   int all[std::size(block_sizes)][block_sample::most_block_rows];
@@ -107,9 +107,9 @@ index find_block_size(Queue& queue, index rows, const Offset* row_begin, const i
   auto sampled = queue.template temporary<sampled_blocks>(1);
   for (std::size_t n = 0; n < std::size(block_sizes); ++n)
     with_block_size(block_sizes[n], [&](auto size) {
-      queue.launch("sample_blocks", blocks_for(32 * block_sample::most_block_rows), threads_per_block,
-                   sample_blocks_kernel<size.value, Offset>, rows, row_begin, col, static_cast<int>(n),
-                   sampled.data());
+      launch_threads(queue, "sample_blocks", 32 * block_sample::most_block_rows,
+                     sample_blocks_kernel<size.value, Offset>, rows, row_begin, col, static_cast<int>(n),
+                     sampled.data());
     });
   const auto found = queue.read(static_cast<const sampled_blocks*>(sampled.data()));
   block_sample samples[std::size(block_sizes)];
@@ -121,7 +121,8 @@ index find_block_size(Queue& queue, index rows, const Offset* row_begin, const i
   return best_block_size(samples);
 }
 
-/// A warp per block row counts its blocks; none where a row is longer than `longest`. A 0 follows the last.
+/// A warp per block row counts its blocks: 0 where a row is longer than `longest`. Writes a 0 behind the
+/// last.
 template <int Size, class Offset>
 __global__ void count_blocks_kernel(index rows, index block_rows, Offset longest,
                                     const Offset* __restrict__ row_begin, const index* __restrict__ col,
@@ -139,8 +140,8 @@ __global__ void count_blocks_kernel(index rows, index block_rows, Offset longest
   if (threadIdx.x % 32 == 0) blocks[block_row] = found;
 }
 
-/// Where the entries of a row that are in no block begin among all of those: every block before has taken
-/// Size entries from each of its Size rows.
+/// The number of entries in no block before this row. Each block before it holds Size entries of each of its
+/// Size rows.
 template <int Size, class Offset>
 __device__ offset rest_begin(std::int64_t row, const Offset* row_begin, const Offset* block_begin) {
   const std::int64_t block_row = row / Size;
@@ -148,7 +149,7 @@ __device__ offset rest_begin(std::int64_t row, const Offset* row_begin, const Of
   return offset{row_begin[row]} - Size * (Size * first + row % Size * blocks);
 }
 
-/// A thread per row, and one more: 1 where a row has entries in no block. A 0 follows the last.
+/// A thread per row, and one more, which writes a 0 behind the last: 1 where a row has entries in no block.
 template <int Size, class Offset>
 __global__ void mark_rest_kernel(index rows, const Offset* __restrict__ row_begin,
                                  const Offset* __restrict__ block_begin, index* __restrict__ has_rest) {
@@ -175,18 +176,19 @@ struct entry_place {
   int column;           // in the block
 };
 
-/// For a row of a block row that has blocks: tells its entries, 32 neighbours at a time for the lanes of a
-/// warp, where they go.
-template <int Size, class Offset> class row_walk {
+/// Finds where the entries of a row go, if its block row has blocks. A warp takes 32 neighbours at a time.
+template <int Size, class Offset> class row_places {
  public:
-  __device__ row_walk(const index* col, const Offset* row_begin, std::int64_t block_row, int r, Offset blocks)
+  __device__ row_places(const index* col, const Offset* row_begin, std::int64_t block_row, int r,
+                        Offset blocks)
       : entries_(col, row_begin, block_row, std::numeric_limits<Offset>::max()),
         r_(r),
         is_all_blocks_(end() - begin() == Size * blocks) {}
   __device__ Offset begin() const { return entries_.begin[r_]; }
   __device__ Offset end() const { return entries_.end[r_]; }
 
-  /// Of entry k, the lane's; all lanes ask together, for entries in rising order. Past the end: of no use.
+  /// The place of entry k, the lane's own. All lanes call it together, for entries in rising order. Past the
+  /// end of the row the result is meaningless.
   __device__ entry_place place(Offset k) {
     const int from_begin = static_cast<int>(k - begin());
     if (is_all_blocks_) return {true, from_begin / Size, from_begin % Size};
@@ -221,9 +223,9 @@ __device__ void pad_blocks(std::int64_t step, std::int64_t end, int r, int l, A*
     block_col[s * slice_height + l] = padding_column;
 }
 
-// A warp per row of a place: its lanes read neighbouring entries and write each where it belongs, in a block
-// or in the rest, then padding behind the last block. Warps of neighbouring places, whose values lie side by
-// side, are in one block of threads.
+// A warp for each row of a block row. Its lanes read neighbouring entries, write each to its block or to the
+// rest, and then write padding behind the last block. Warps of neighbouring places, whose values are next to
+// each other, are in one block of threads.
 // Good: rows all in blocks, which need no search.  Bad: rows with blocks and others (Size - 1 searches for
 // each entry that begins like a block); short rows (idle lanes).
 // Traffic: each entry read once, its value written in a transaction of its own.
@@ -257,17 +259,18 @@ __global__ void fill_blocks_kernel(index rows, index block_rows, row_lists lists
       for (Offset k = row_begin[row] + lane; k < row_begin[row + 1]; k += slice_height)
         copy(k, {false, k - row_begin[row], 0});
     } else {
-      row_walk<Size, Offset> walk(col, row_begin, block_row, r, blocks);
-      for (Offset chunk = walk.begin(); chunk < walk.end(); chunk += slice_height) {
-        const entry_place at = walk.place(chunk + lane);
-        if (chunk + lane < walk.end()) copy(chunk + lane, at);
+      row_places<Size, Offset> places(col, row_begin, block_row, r, blocks);
+      for (Offset first = places.begin(); first < places.end(); first += slice_height) {
+        const entry_place at = places.place(first + lane);
+        if (first + lane < places.end()) copy(first + lane, at);
       }
     }
   }
   pad_blocks<Size>(first_step + blocks, std::int64_t{to.slice_begin[slice + 1]}, r, l, to.val, to.block_col);
 }
 
-/// A thread per row, and one more for the end: the rows that have entries in no block, and where those begin.
+/// A thread per row, and one more for the end, lists the rows with entries in no block, and where those
+/// begin.
 template <int Size, class Offset>
 __global__ void list_rest_kernel(index rows, offset in_rest, const Offset* __restrict__ row_begin,
                                  const Offset* __restrict__ block_begin,

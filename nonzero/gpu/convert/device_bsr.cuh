@@ -10,7 +10,7 @@
 #include <variant>
 
 #include <nonzero/gpu/convert/blocks.cuh>
-#include <nonzero/gpu/scale.cuh>
+#include <nonzero/gpu/fused_epilogue.cuh>
 #include <nonzero/gpu/values.cuh>
 
 // Small dense blocks in slices of 32 block rows, and the entries in no block, made on the device.
@@ -39,16 +39,15 @@ template <class Queue, class V, class Offset> struct found_blocks {
         layout(queue, options.on, block_rows, count(queue)),
         rest_before(queue.template temporary<index>(static_cast<std::size_t>(from.rows) + 1)) {
     with_block_size(block_size, [&](auto size) {
-      queue.launch("mark_rest", blocks_for(from.rows + std::int64_t{1}), threads_per_block,
-                   mark_rest_kernel<size.value, Offset>, from.rows, from.row_begin.data(), block_begin.data(),
-                   rest_before.data());
+      launch_threads(queue, "mark_rest", from.rows + std::int64_t{1}, mark_rest_kernel<size.value, Offset>,
+                     from.rows, from.row_begin.data(), block_begin.data(), rest_before.data());
     });
     queue.exclusive_sum(rest_before.data(), rest_before.data(), from.rows + std::int64_t{1});
     Offset blocks = 0, steps = 0;
     std::tie(blocks, steps, listed, rest_rows) = queue.read(block_begin.data() + block_rows, layout.steps(),
                                                             layout.listed(), rest_before.data() + from.rows);
     counts = {from.rows, block_size, from.nnz(), blocks, offset{steps} * slice_height};
-    require_blocks(block_size, blocks, from.nnz(), bsr_options{}.least_share);
+    require_blocks(block_size, blocks, from.nnz(), bsr_options{}.min_fill);
     if constexpr (sizeof(V) > sizeof(float))
       are_floats = !is_any_value(queue, from.nnz(), from.val.data(), is_no_float{});
   }
@@ -56,7 +55,7 @@ template <class Queue, class V, class Offset> struct found_blocks {
  private:
   static index size_for(Queue& queue, const shared_csr<V, Offset>& a) {
     const index size = find_block_size(queue, a.rows, a.row_begin.data(), a.col.data());
-    if (size == 1) require_blocks(1, 0, a.nnz(), bsr_options{}.least_share);
+    if (size == 1) require_blocks(1, 0, a.nnz(), bsr_options{}.min_fill);
     return size;
   }
 
@@ -69,9 +68,9 @@ template <class Queue, class V, class Offset> struct found_blocks {
 
   const Offset* count(Queue& queue) {
     with_block_size(block_size, [&](auto size) {
-      queue.launch("count_blocks", blocks_for((block_rows + std::int64_t{1}) * 32), threads_per_block,
-                   count_blocks_kernel<size.value, Offset>, from.rows, block_rows, longest_row_in_blocks(),
-                   from.row_begin.data(), from.col.data(), block_begin.data());
+      launch_threads(queue, "count_blocks", (block_rows + std::int64_t{1}) * 32,
+                     count_blocks_kernel<size.value, Offset>, from.rows, block_rows, longest_row_in_blocks(),
+                     from.row_begin.data(), from.col.data(), block_begin.data());
     });
     queue.exclusive_sum(block_begin.data(), block_begin.data(), block_rows + std::int64_t{1});
     return block_begin.data();
@@ -96,7 +95,7 @@ template <class A, class Offset> struct device_rest {
   csr_view<A, Offset> view() const {
     return {static_cast<index>(row.size()), 0, nnz(), row_begin.data(), col.data(), val.data()};
   }
-  std::uint64_t bytes() const { return row.bytes() + row_begin.bytes() + col.bytes() + val.bytes(); }
+  std::uint64_t bytes() const { return bytes_of(row, row_begin, col, val); }
 };
 
 /// What a multiply reads of device_blocks.
@@ -148,8 +147,7 @@ template <class A, class Offset> struct device_blocks {
             rest_sums};
   }
   footprint storage() const {
-    return {block_row.bytes() + slice_begin.bytes() + block_col.bytes() + val.bytes() + rest.bytes(),
-            padding_bytes};
+    return {block_row.bytes() + bytes_of(slice_begin, block_col, val) + rest.bytes(), padding_bytes};
   }
 
  private:
@@ -159,12 +157,12 @@ template <class A, class Offset> struct device_blocks {
     const block_arrays<A, Offset> to{found.block_begin.data(), slice_begin.data(),
                                      block_col.data(),         val.data(),
                                      rest.col.data(),          rest.val.data()};
-    queue.launch("bsr_rows (convert)", blocks_for(warps * 32), threads_per_block,
-                 fill_blocks_kernel<Size, A, V, Offset>, rows, block_rows, block_row.lists(found.layout),
-                 from.row_begin.data(), from.col.data(), from.val.data(), to);
-    queue.launch("list_rest", blocks_for(rows + std::int64_t{1}), threads_per_block,
-                 list_rest_kernel<Size, Offset>, rows, rest.nnz(), from.row_begin.data(),
-                 found.block_begin.data(), found.rest_before.data(), rest.row.data(), rest.row_begin.data());
+    launch_threads(queue, "bsr_rows (convert)", warps * 32, fill_blocks_kernel<Size, A, V, Offset>, rows,
+                   block_rows, block_row.lists(found.layout), from.row_begin.data(), from.col.data(),
+                   from.val.data(), to);
+    launch_threads(queue, "list_rest", rows + std::int64_t{1}, list_rest_kernel<Size, Offset>, rows,
+                   rest.nnz(), from.row_begin.data(), found.block_begin.data(), found.rest_before.data(),
+                   rest.row.data(), rest.row_begin.data());
   }
 };
 
@@ -175,8 +173,8 @@ template <class A, class Offset, class V = A> struct device_bsr {
 
   index rows, cols;
   std::conditional_t<std::is_same_v<A, float>, std::variant<floats>, either> blocks;
-  mutable vector<V>
-      rest_sums;  // rows long where there is a rest: of the multiply in flight; 0 for other rows
+  /// Of the multiply in flight: rows long where there is a rest, with 0 for rows without one.
+  mutable vector<V> rest_sums;
 
   template <class Queue>
   device_bsr(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
@@ -184,7 +182,7 @@ template <class A, class Offset, class V = A> struct device_bsr {
     const bool has_rest = std::visit([](const auto& b) { return b.rest.nnz() > 0; }, blocks);
     if (!has_rest) return;
     rest_sums = vector<V>(options.on, static_cast<std::size_t>(rows));
-    queue.launch("zeros", blocks_for(rows), threads_per_block, scale_kernel<V>, rows, V{0}, rest_sums.data());
+    launch_threads(queue, "zeros", rows, scale_kernel<V>, rows, V{0}, rest_sums.data());
   }
   footprint storage() const {
     footprint size = std::visit([](const auto& b) { return b.storage(); }, blocks);

@@ -14,8 +14,7 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/formats/hubs.hpp>
 #include <nonzero/gpu/convert/hubs_kernels.cuh>
-#include <nonzero/gpu/device_formats.cuh>
-#include <nonzero/gpu/fused_epilogue.cuh>
+#include <nonzero/gpu/long_rows.cuh>
 
 // to_hubs on the device, from CSR in its memory: the result has the bits of to_hubs. The entries are read
 // four times: to count columns, to collect values, for the lengths and kinds of virtual rows, and to fill the
@@ -23,8 +22,8 @@
 namespace nz::gpu {
 
 /// How many hubs there may be, for x of type V. Shared memory also holds a dictionary and the sums of a fused
-/// step, and L1 needs room: of the 256 KiB that an H200 has for both, 192 are taken. Each multiprocessor
-/// loads x of all hubs: it must use each at least twice, on average, to be worth it.
+/// step, and L1 needs room: of the 256 KiB that an H200 has for both, 192 are used. Each multiprocessor loads
+/// x of all hubs, which pays off if it uses each at least twice, on average.
 template <class V, class Queue> index room_for_hubs(const Queue& queue, offset nnz) {
   constexpr std::size_t most_bytes = 192 * 1024, coded = hubs<V>::most_coded;
   const std::size_t fit =
@@ -66,9 +65,6 @@ template <class Queue, class Matrix, class Value, class Offset> class hubs_maker
   }
 
  private:
-  template <class... Args> void for_all(const char* name, std::int64_t threads, const Args&... kernel) {
-    queue_.launch(name, blocks_for(threads), threads_per_block, kernel...);
-  }
   template <class T> vector<T> room(std::int64_t size) {
     return vector<T>(options_.on, static_cast<std::size_t>(size));
   }
@@ -80,37 +76,40 @@ template <class Queue, class Matrix, class Value, class Offset> class hubs_maker
   void choose_hubs(index most, index* number) {
     using count = std::conditional_t<sizeof(Offset) == 4, unsigned, unsigned long long>;
     using key = std::conditional_t<sizeof(Offset) == 4, std::uint32_t, std::uint64_t>;
-    for_all("fill", a_.cols, fill_kernel<index>, a_.cols, -1, number);
+    launch_threads(queue_, "fill", a_.cols, fill_kernel<index>, a_.cols, -1, number);
     if (most == 0) return;
     auto uses = temporary<count>(a_.cols);
     auto keys = temporary<key>(a_.cols), sorted_keys = temporary<key>(a_.cols);
     auto columns = temporary<index>(a_.cols), sorted = temporary<index>(a_.cols);
     auto top = temporary<std::int64_t>(most + 1);
     auto is_used = temporary<std::int32_t>(most + 1);
-    for_all("fill", a_.cols, fill_kernel<count>, a_.cols, 0, uses.data());
-    for_all("count_columns", a_.nnz(), count_columns_kernel<count>, a_.nnz(), a_.col.data(), uses.data());
-    for_all("column_keys", a_.cols, column_keys_kernel<count, key>, a_.cols, uses.data(), keys.data(),
-            columns.data());
+    launch_threads(queue_, "fill", a_.cols, fill_kernel<count>, a_.cols, 0, uses.data());
+    launch_threads(queue_, "count_columns", a_.nnz(), count_columns_kernel<count>, a_.nnz(), a_.col.data(),
+                   uses.data());
+    launch_threads(queue_, "column_keys", a_.cols, column_keys_kernel<count, key>, a_.cols, uses.data(),
+                   keys.data(), columns.data());
     queue_.sort_pairs(keys.data(), sorted_keys.data(), columns.data(), sorted.data(), a_.cols);
-    for_all("column_uses", most, column_uses_kernel<key>, most, sorted_keys.data(), top.data(),
-            is_used.data());
+    launch_threads(queue_, "column_uses", most, column_uses_kernel<key>, most, sorted_keys.data(), top.data(),
+                   is_used.data());
     queue_.sum(top.data(), top.data() + most, most);
     queue_.sum(is_used.data(), is_used.data() + most, most);
     const auto [covered, used] = queue_.read(top.data() + most, is_used.data() + most);
     if (covered * hubs_options{}.worth_one_in < a_.nnz()) return;
     out_.hub = room<index>(used);
-    for_all("number_hubs", used, number_hubs_kernel<index>, used, sorted.data(), out_.hub.data(), number);
+    launch_threads(queue_, "number_hubs", used, number_hubs_kernel<index>, used, sorted.data(),
+                   out_.hub.data(), number);
   }
 
   void collect_values() {
     if constexpr (sizeof(Value) <= sizeof(float)) return;
     vector<unsigned long long> table = room<unsigned long long>(value_table::cells);
     constexpr std::int64_t each = 16;
-    for_all("fill", value_table::slots, fill_kernel<unsigned long long>, value_table::slots,
-            value_table::no_value, table.data());
-    for_all("fill", 2, fill_kernel<unsigned long long>, 2, 0, table.data() + value_table::slots);
-    for_all("collect_values", (a_.nnz() + each - 1) / each, collect_values_kernel<Value>, a_.nnz(),
-            a_.val.data(), table.data());
+    launch_threads(queue_, "fill", value_table::slots, fill_kernel<unsigned long long>, value_table::slots,
+                   value_table::no_value, table.data());
+    launch_threads(queue_, "fill", 2, fill_kernel<unsigned long long>, 2, 0,
+                   table.data() + value_table::slots);
+    launch_threads(queue_, "collect_values", (a_.nnz() + each - 1) / each, collect_values_kernel<Value>,
+                   a_.nnz(), a_.val.data(), table.data());
     const std::vector<unsigned long long> cells = table.to_host();
     const array<Value> values = values_in_table<Value>(cells);
     if (!values.empty()) out_.dictionary = place(options_.on, values);
@@ -118,9 +117,10 @@ template <class Queue, class Matrix, class Value, class Offset> class hubs_maker
 
   /// Lists virtual rows in the order of rows.
   void split_rows(const index* number) {
+    constexpr offset most = hubs<Value>::most_virtual_row_entries;
     auto split = temporary<std::int64_t>(std::int64_t{a_.rows} + 1);
-    for_all("count_hub_segments", std::int64_t{a_.rows} + 1, count_hub_segments_kernel<Offset>, a_.rows,
-            a_.row_begin.data(), split.data());
+    launch_threads(queue_, "count_segments", std::int64_t{a_.rows} + 1, count_segments_kernel<Offset>,
+                   a_.rows, a_.row_begin.data(), split_rule{most, most}, split.data(), nullptr);
     queue_.exclusive_sum(split.data(), split.data(), std::int64_t{a_.rows} + 1);
     const std::int64_t total = queue_.read(split.data() + a_.rows), splits = total >> 32;
     out_.segments = total & 0xffffffff;
@@ -134,10 +134,11 @@ template <class Queue, class Matrix, class Value, class Offset> class hubs_maker
     const virtual_row_list<Offset> list{target.data(), begin.data(), stride.data(), length.data()};
     out_.split_row = room<index>(splits);
     out_.segment_begin = room<offset>(splits + 1);
-    for_all("list_rows", std::int64_t{a_.rows} + 1, list_rows_kernel<Offset>, a_.rows, a_.row_begin.data(),
-            split.data(), list, out_.split_row.data(), out_.segment_begin.data());
-    for_all("list_hub_segments", out_.segments, list_hub_segments_kernel<Offset>, out_.segments, splits,
-            a_.row_begin.data(), out_.split_row.data(), out_.segment_begin.data(), list);
+    launch_threads(queue_, "list_rows", std::int64_t{a_.rows} + 1, list_rows_kernel<Offset>, a_.rows,
+                   a_.row_begin.data(), split.data(), list, out_.split_row.data(), out_.segment_begin.data());
+    launch_threads(queue_, "list_hub_segments", out_.segments, list_hub_segments_kernel<Offset>,
+                   out_.segments, splits, a_.row_begin.data(), out_.split_row.data(),
+                   out_.segment_begin.data(), list);
     sort_virtual_rows(virtual_rows, list, number);
   }
 
@@ -146,17 +147,17 @@ template <class Queue, class Matrix, class Value, class Offset> class hubs_maker
     auto key = temporary<std::uint32_t>(virtual_rows), sorted_key = temporary<std::uint32_t>(virtual_rows);
     auto in_order = temporary<index>(virtual_rows), sorted = temporary<index>(virtual_rows);
     auto kinds = temporary<unsigned char>(virtual_rows);
-    for_all("virtual_row_keys", virtual_rows * lanes_per_virtual_row, virtual_row_keys_kernel<Value, Offset>,
-            virtual_rows, list, a_.col.data(), a_.val.data(), number, key.data(), in_order.data(),
-            kinds.data());
+    launch_threads(queue_, "virtual_row_keys", virtual_rows * lanes_per_virtual_row,
+                   virtual_row_keys_kernel<Value, Offset>, virtual_rows, list, a_.col.data(), a_.val.data(),
+                   number, key.data(), in_order.data(), kinds.data());
     queue_.sort_pairs(key.data(), sorted_key.data(), in_order.data(), sorted.data(), virtual_rows,
                       std::bit_width(virtual_row_side * virtual_row_side));
     out_.target = room<index>(virtual_rows);
     out_.hub_length = room<std::uint8_t>(virtual_rows);
     out_.rest_length = room<std::uint8_t>(virtual_rows);
-    for_all("place_virtual_rows", virtual_rows, place_virtual_rows_kernel<Offset>, virtual_rows,
-            sorted_key.data(), sorted.data(), list, out_.target.data(), out_.hub_length.data(),
-            out_.rest_length.data());
+    launch_threads(queue_, "place_virtual_rows", virtual_rows, place_virtual_rows_kernel<Offset>,
+                   virtual_rows, sorted_key.data(), sorted.data(), list, out_.target.data(),
+                   out_.hub_length.data(), out_.rest_length.data());
     make_slices(list, sorted.data(), kinds.data(), number);
   }
 
@@ -167,29 +168,29 @@ template <class Queue, class Matrix, class Value, class Offset> class hubs_maker
     auto counts = temporary<std::int64_t>(slice_counts * (slices + 1));
     auto begin = temporary<std::int64_t>(slice_counts * (slices + 1));
     out_.slices = room<hubs_slice<Offset>>(slices);
-    for_all("fill", slice_counts * (slices + 1), fill_kernel<std::int64_t>, slice_counts * (slices + 1), 0,
-            counts.data());
-    for_all("choose_slices", slices * 32, choose_slices_kernel<Value, Offset>, slices, virtual_rows,
-            out_.dictionary.size() > 0, sorted, list, kinds, a_.val.data(), out_.hub_length.data(),
-            out_.rest_length.data(), out_.slices.data(), counts.data());
+    launch_threads(queue_, "fill", slice_counts * (slices + 1), fill_kernel<std::int64_t>,
+                   slice_counts * (slices + 1), 0, counts.data());
+    launch_threads(queue_, "choose_slices", slices * 32, choose_slices_kernel<Value, Offset>, slices,
+                   virtual_rows, out_.dictionary.size() > 0, sorted, list, kinds, a_.val.data(),
+                   out_.hub_length.data(), out_.rest_length.data(), out_.slices.data(), counts.data());
     queue_.exclusive_sum(counts.data(), counts.data(), slice_counts * (slices + 1));
-    for_all("begin_counts", slice_counts * (slices + 1), begin_counts_kernel<std::int64_t>, slices,
-            counts.data(), begin.data());
+    launch_threads(queue_, "begin_counts", slice_counts * (slices + 1), begin_counts_kernel<std::int64_t>,
+                   slices, counts.data(), begin.data());
     make_room(begin.data() + slices, slices + 1);
     const filled_hubs<Value> filled{out_.hub_number.data(),   out_.rest_col.data(),
                                     out_.constant.data(),     out_.coded_value.data(),
                                     out_.single_value.data(), out_.full_value.data()};
-    for_all("fill_virtual_rows", slices * 32, fill_virtual_rows_kernel<Value, Offset>, slices, virtual_rows,
-            sorted, list, a_.col.data(), a_.val.data(), number, out_.hub_length.data(),
-            out_.rest_length.data(), begin.data(), out_.dictionary.data(),
-            static_cast<int>(out_.dictionary.size()), out_.slices.data(), filled);
+    launch_threads(queue_, "fill_virtual_rows", slices * 32, fill_virtual_rows_kernel<Value, Offset>, slices,
+                   virtual_rows, sorted, list, a_.col.data(), a_.val.data(), number, out_.hub_length.data(),
+                   out_.rest_length.data(), begin.data(), out_.dictionary.data(),
+                   static_cast<int>(out_.dictionary.size()), out_.slices.data(), filled);
   }
 
-  /// `total`: where the sum of the first section is; the others are `apart` from each other.
-  void make_room(const std::int64_t* total, std::int64_t apart) {
+  /// `total`: the sum of the first section; those of the others follow, `section` numbers from each other.
+  void make_room(const std::int64_t* total, std::int64_t section) {
     const auto [hub_steps, rest_steps, ones, coded, singles, fulls, padding] =
-        queue_.read(total, total + apart, total + 2 * apart, total + 3 * apart, total + 4 * apart,
-                    total + 5 * apart, total + 6 * apart);
+        queue_.read(total, total + section, total + 2 * section, total + 3 * section, total + 4 * section,
+                    total + 5 * section, total + 6 * section);
     out_.padding_bytes = static_cast<std::uint64_t>(padding);
     const auto bytes = [](std::int64_t count, std::size_t size) {
       return static_cast<std::uint64_t>(count) * size;
@@ -281,11 +282,10 @@ template <class Value, class V, class Offset> struct device_hubs {
            std::to_string(slices.size()) + " slices have one value";
   }
   footprint storage() const {
-    return {hub.bytes() + split_row.bytes() + segment_begin.bytes() + target.bytes() + hub_length.bytes() +
-                rest_length.bytes() + slices.bytes() + hub_number.bytes() + rest_col.bytes() +
-                constant.bytes() + dictionary.bytes() + coded_value.bytes() + single_value.bytes() +
-                full_value.bytes() + hub_x.bytes() + segment_sum.bytes(),
-            padding_bytes};
+    return {
+        bytes_of(hub, split_row, segment_begin, target, hub_length, rest_length, slices, hub_number, rest_col,
+                 constant, dictionary, coded_value, single_value, full_value, hub_x, segment_sum),
+        padding_bytes};
   }
 };
 

@@ -96,12 +96,12 @@ template <class A, class Offset, class V = A> struct device_sell {
     segment_val = vector<A>(options.on, one_value ? 0 : size(apart));
     padding_bytes = static_cast<std::uint64_t>(places - (from.nnz() - apart)) *
                     (sizeof(index) + (one_value ? 0 : sizeof(A)));
-    queue.launch("sell_slices (convert)", blocks_for(layout.slices * slice_height), threads_per_block,
-                 fill_slices_kernel<A, Offset>, from.view(), row.lists(layout), layout.slice_begin.data(),
-                 col.data(), val.data());
-    queue.launch("copy_segments", segments.blocks(), threads_per_block, copy_segments_kernel<A, Offset>,
-                 segments.size(), segments.list(), segment_entry.data(), from.view(), segment_col.data(),
-                 segment_val.data());
+    launch_threads(queue, "sell_slices (convert)", layout.slices * slice_height,
+                   fill_slices_kernel<A, Offset>, from.view(), row.lists(layout), layout.slice_begin.data(),
+                   col.data(), val.data());
+    launch_threads(queue, "copy_segments", segments.size() * 32, copy_segments_kernel<A, Offset>,
+                   segments.size(), segments.list(), segment_entry.data(), from.view(), segment_col.data(),
+                   segment_val.data());
     slice_begin = std::move(layout.slice_begin);
   }
   sell_view<A, V, Offset> view() const {
@@ -116,8 +116,7 @@ template <class A, class Offset, class V = A> struct device_sell {
             values_of(segment_val.data(), one_value)};
   }
   footprint storage() const {
-    return {row.bytes() + slice_begin.bytes() + col.bytes() + val.bytes() + segments.bytes() +
-                segment_col.bytes() + segment_val.bytes(),
+    return {row.bytes() + segments.bytes() + bytes_of(slice_begin, col, val, segment_col, segment_val),
             padding_bytes};
   }
   std::string encodings() const {

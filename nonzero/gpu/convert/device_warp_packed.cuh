@@ -66,14 +66,13 @@ template <class V, class Offset> struct device_warp_packed {
       *this = device_warp_packed(to_host(*a), options);
   }
 
+  std::int64_t slices() const { return (std::int64_t{rows} + 31) / 32; }
   warp_packed_view<V, Offset> view() const {
     return {rows,         row.data(),     pattern.data(),      value.data(),     patterns.data(),
             steps.data(), offsets.data(), single_value.data(), full_value.data()};
   }
   footprint storage() const {
-    return {row.bytes() + pattern.bytes() + value.bytes() + patterns.bytes() + steps.bytes() +
-                offsets.bytes() + single_value.bytes() + full_value.bytes(),
-            padding};
+    return {bytes_of(row, pattern, value, patterns, steps, offsets, single_value, full_value), padding};
   }
   std::string encodings() const {
     const std::string constants = std::to_string(of_constants) + " of " + std::to_string(pattern.size()) +
@@ -85,8 +84,6 @@ template <class V, class Offset> struct device_warp_packed {
   }
 
  private:
-  std::int64_t slices() const { return (std::int64_t{rows} + 31) / 32; }
-
   template <class Queue>
   bool convert(Queue& queue, csr_view<V, Offset> a, const prepare_options& options, std::uint64_t hash_mask) {
     order_rows(queue, a, options);
@@ -99,8 +96,8 @@ template <class V, class Offset> struct device_warp_packed {
     auto differing = queue.template temporary<unsigned>(1);
     const warp_packed_sums before{slices(), sums.data()};
     choose(queue, from, hash_mask, choice.data(), owner.data());
-    queue.launch("count_slices", blocks_for(slices() + 1), threads_per_block, count_slices_kernel<V>, rows,
-                 slices(), choice.data(), owner.data(), sums.data());
+    launch_threads(queue, "count_slices", slices() + 1, count_slices_kernel<V>, rows, slices(), choice.data(),
+                   owner.data(), sums.data());
     queue.exclusive_sum(sums.data(), sums.data(), warp_packed_counts * (slices() + 1));
     queue.launch("total_slices", 1, warp_packed_counts, total_slices_kernel<warp_packed_totals>, before,
                  totals.data(), differing.data());
@@ -108,10 +105,10 @@ template <class V, class Offset> struct device_warp_packed {
     const warp_packed_targets<V, Offset> to{pattern.data(),   value.data(),   patterns.data(),
                                             steps.data(),     offsets.data(), single_value.data(),
                                             full_value.data()};
-    queue.launch("write_patterns", blocks_for(slices() * 32), threads_per_block,
-                 write_patterns_kernel<V, Offset>, from, choice.data(), owner.data(), before, to);
-    queue.launch("write_values", blocks_for(slices() * 32), threads_per_block, write_values_kernel<V, Offset>,
-                 from, choice.data(), owner.data(), before, to, differing.data());
+    launch_threads(queue, "write_patterns", slices() * 32, write_patterns_kernel<V, Offset>, from,
+                   choice.data(), owner.data(), before, to);
+    launch_threads(queue, "write_values", slices() * 32, write_values_kernel<V, Offset>, from, choice.data(),
+                   owner.data(), before, to, differing.data());
     return queue.read(differing.data()) == 0;
   }
 
@@ -143,11 +140,11 @@ template <class V, class Offset> struct device_warp_packed {
     auto sorted_hash = queue.template temporary<std::uint64_t>(count);
     auto number = queue.template temporary<index>(count);
     auto sorted_number = queue.template temporary<index>(count);
-    queue.launch("choose_warp_packed", blocks_for(slices() * 32), threads_per_block,
-                 choose_warp_packed_kernel<V, Offset>, from, hash_mask, choice, hash.data(), number.data());
+    launch_threads(queue, "choose_warp_packed", slices() * 32, choose_warp_packed_kernel<V, Offset>, from,
+                   hash_mask, choice, hash.data(), number.data());
     queue.sort_pairs(hash.data(), sorted_hash.data(), number.data(), sorted_number.data(), slices());
-    queue.launch("find_owners", blocks_for(slices()), threads_per_block, find_owners_kernel<std::uint64_t>,
-                 slices(), sorted_hash.data(), sorted_number.data(), owner);
+    launch_threads(queue, "find_owners", slices(), find_owners_kernel<std::uint64_t>, slices(),
+                   sorted_hash.data(), sorted_number.data(), owner);
   }
 
   /// Allocates what is to be written. Throws `unsupported` where padding exceeds the budget.

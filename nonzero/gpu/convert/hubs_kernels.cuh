@@ -22,7 +22,7 @@ __global__ void count_columns_kernel(std::int64_t nnz, const index* __restrict__
   if (k < nnz) atomicAdd(&uses[col[k]], Count{1});
 }
 
-/// Keys by which columns come in the order of use, falling.
+/// Keys that sort columns by how often they are used, most first.
 template <class Count, class Key>
 __global__ void column_keys_kernel(std::int64_t cols, const Count* __restrict__ uses, Key* __restrict__ key,
                                    index* __restrict__ column) {
@@ -32,7 +32,7 @@ __global__ void column_keys_kernel(std::int64_t cols, const Count* __restrict__ 
   column[j] = static_cast<index>(j);
 }
 
-/// What the first so many columns, as sorted, are used; and whether they are.
+/// How often each of the first `count` sorted columns is used, and whether it is used at all.
 template <class Key>
 __global__ void column_uses_kernel(std::int64_t count, const Key* __restrict__ key,
                                    std::int64_t* __restrict__ uses, std::int32_t* __restrict__ is_used) {
@@ -42,7 +42,7 @@ __global__ void column_uses_kernel(std::int64_t count, const Key* __restrict__ k
   is_used[h] = uses[h] > 0 ? 1 : 0;
 }
 
-/// Takes the first so many columns, as sorted, for hubs.
+/// Makes the first `hubs` sorted columns the hubs.
 template <class Index>
 __global__ void number_hubs_kernel(std::int64_t hubs, const Index* __restrict__ sorted,
                                    Index* __restrict__ hub, Index* __restrict__ number) {
@@ -66,9 +66,9 @@ __device__ inline void add_value(unsigned long long bits, unsigned long long* ce
     return;
   }
   auto at = static_cast<unsigned>(scatter(bits) >> 52);
-  // No more slots than there may be values lie before the right one, or there are too many values.
+  // After `most` other values there are too many.
   for (unsigned tries = 0; tries <= value_table::most; ++tries) {
-    unsigned long long found = cell[at];  // perhaps an old state: then the next line says what is there
+    unsigned long long found = cell[at];  // may be out of date: then atomicCAS returns the present value
     if (found == value_table::no_value) {
       found = atomicCAS(&cell[at], value_table::no_value, bits);
       if (found == value_table::no_value) {
@@ -82,7 +82,7 @@ __device__ inline void add_value(unsigned long long bits, unsigned long long* ce
   atomicAdd(&cell[value_table::taken], 1ULL + value_table::most);
 }
 
-/// 16 entries for each thread. Warps that come when there are too many values leave at once.
+/// 16 entries for each thread. Warps that start when there are too many values already return at once.
 template <class V>
 __global__ void collect_values_kernel(std::int64_t nnz, const V* __restrict__ val,
                                       unsigned long long* __restrict__ cell) {
@@ -97,22 +97,6 @@ __global__ void collect_values_kernel(std::int64_t nnz, const V* __restrict__ va
   }
 }
 
-__device__ inline offset segments_of_row(offset entries) {
-  constexpr offset most = hubs<double>::most_virtual_row_entries;
-  return entries <= most ? 1 : (entries + most - 1) / most;
-}
-
-/// For each row 2^32 and its segments if it is split, else 0; and a 0 behind the last. Prefix sums of these
-/// count split rows and segments at once.
-template <class Offset>
-__global__ void count_hub_segments_kernel(std::int64_t rows, const Offset* __restrict__ row_begin,
-                                          std::int64_t* __restrict__ split) {
-  const std::int64_t i = thread_in_grid();
-  if (i > rows) return;
-  const offset n = i < rows ? segments_of_row(row_begin[i + 1] - row_begin[i]) : 1;
-  split[i] = n > 1 ? (std::int64_t{1} << 32) + n : 0;
-}
-
 /// Virtual rows in the order of rows.
 template <class Offset> struct virtual_row_list {
   index* target;
@@ -121,7 +105,7 @@ template <class Offset> struct virtual_row_list {
   std::uint8_t* length;
 };
 
-/// A thread per row, and one behind the last. `split` has the sums of what count_hub_segments_kernel found.
+/// A thread per row, and one behind the last. `split`: the prefix sums of what count_segments_kernel found.
 template <class Offset>
 __global__ void list_rows_kernel(std::int64_t rows, const Offset* __restrict__ row_begin,
                                  const std::int64_t* __restrict__ split, virtual_row_list<Offset> virtual_row,
@@ -168,7 +152,7 @@ __global__ void list_hub_segments_kernel(std::int64_t segments, std::int64_t spl
 
 constexpr unsigned char virtual_row_is_one = 1, virtual_row_is_single = 2;  // what its values are
 constexpr int lanes_per_virtual_row = 8;
-constexpr unsigned virtual_row_side = 129;  // lengths that there may be
+constexpr unsigned virtual_row_side = 129;  // possible lengths: 0 to 128
 
 /// Eight lanes per virtual row: the key to sort it by, and whether its values are all the same or all exact
 /// in single precision.
@@ -297,8 +281,8 @@ template <class V> __device__ std::uint8_t code_of_value(const V* dictionary, in
       partition_point(0, coded - 1, [&](int c) { return bits_of_value(dictionary[c]) < bits; }));
 }
 
-/// A warp per slice, a lane per virtual row, entry by entry: hub steps and rest steps fill up side by side.
-/// What is left of them is 0.
+/// A warp per slice, a lane per virtual row: each entry goes to the next hub step or the next rest step. The
+/// steps that remain are filled with 0.
 template <class V, class Offset>
 __global__ void fill_virtual_rows_kernel(
     std::int64_t slices, std::int64_t virtual_rows, const index* __restrict__ sorted,

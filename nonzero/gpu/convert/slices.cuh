@@ -37,7 +37,7 @@ template <int Size, class V> __device__ __forceinline__ V x_or_zero(const V* x, 
   return is_padding ? V{0} : loaded;
 }
 
-/// A row as a number to sort by: longer rows first, equal lengths in their order.
+/// A row as a sort key: longer rows first, rows of equal length in their order.
 struct row_key {
   static constexpr int row_bits = 10;
   static_assert(rows_per_window == 1 << row_bits);
@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(threads_per_block)
   }
 }
 
-/// The rows of the slices, for 4 bytes per slice where they are consecutive, as in most slices of a regular
-/// matrix: 4 bytes per row are a tenth of the time of a tridiagonal one.
+/// The rows of the slices. A slice whose rows are consecutive, as most are in a regular matrix, takes 4 bytes
+/// instead of 4 per row, which would be a tenth of the time of a tridiagonal matrix.
 struct row_lists {
   const index* row;            // of each place, or -1 for one that is stored apart
   const index* listed_before;  // slices+1 long: how many slices before have their rows listed
@@ -137,7 +137,7 @@ template <class Queue, class Offset> struct slice_layout {
   vector<Offset> slice_begin;                     // slices+1 long, in steps
   temporary_of<Queue, index> row, listed_before;  // as in row_lists
 
-  /// Without rows of more entries than `longest`.
+  /// Leaves out rows of more than `longest` entries.
   slice_layout(Queue& queue, const std::shared_ptr<device>& on, index row_count, const Offset* row_begin,
                Offset longest = std::numeric_limits<Offset>::max())
       : rows(row_count),
@@ -146,7 +146,7 @@ template <class Queue, class Offset> struct slice_layout {
         row(queue.template temporary<index>(static_cast<std::size_t>(rows))),
         listed_before(queue.template temporary<index>(static_cast<std::size_t>(slices) + 1)) {
     const std::int64_t windows = (std::int64_t{rows} + rows_per_window - 1) / rows_per_window;
-    // A window without rows writes where no slice begins.
+    // Without rows there is still one block, which writes the 0 behind the last slice.
     queue.launch("sort_windows", windows > 0 ? windows : 1, threads_per_block, sort_windows_kernel<Offset>,
                  rows, row_begin, longest, row.data(), slice_begin.data(), listed_before.data());
     queue.exclusive_sum(slice_begin.data(), slice_begin.data(), slices + 1);

@@ -5,14 +5,17 @@
 #include <nonzero/gpu/convert/warp_packed_patterns.cuh>
 #include <nonzero/gpu/shared.cuh>
 
-// The kernels that make warp_packed from CSR on a device, array by array what to_warp_packed makes
-// (formats/warp_packed.hpp): rows are ordered, every slice chooses its encoding, slices of the same hash
-// share the pattern of the first of them, prefix sums say where everything goes, the first ones write the
-// patterns, and all slices compare their pattern bit by bit and write their values. Entries are read four
-// times.
+// The kernels that make warp_packed from CSR on a device, with the same arrays as to_warp_packed
+// (formats/warp_packed.hpp):
+//   1. rows are ordered, and every slice chooses its encoding;
+//   2. slices of the same hash use the pattern of the first of them, which owns it;
+//   3. prefix sums say where everything goes;
+//   4. owners write the patterns;
+//   5. all slices compare their pattern bit by bit, and write their values.
+// Entries are read four times.
 namespace nz::gpu {
 
-/// What the lengths of rows say, window by window.
+/// For each window, what its row lengths decide.
 struct window_arrays {
   offset *steps, *longest;  // warp_packed_lengths
   offset* is_sorted;        // 0 or 1
@@ -103,26 +106,26 @@ __global__ void find_owners_kernel(std::int64_t slices, const Hash* __restrict__
   owner[number[me]] = number[first];
 }
 
-/// What is counted, slice by slice. Sums up to a slice say where its own begin.
+/// What is counted in each slice. The prefix sum at a slice is where its own begin.
 enum warp_packed_count : int {
-  pattern_count,  // of slices that own theirs, as the next two
+  pattern_count,  // this and the next two: of slices that own their pattern
   step_count,
   offset_count,  // / 32
-  single_count,  // values / 32, as the next
+  single_count,  // this and the next: values / 32
   full_count,
-  value_padding,    // these are wanted for the whole matrix only
+  value_padding,    // from here on: used for the whole matrix only
   bytes_unshared,   // as if no slice shared a pattern
   constant_slices,  // that go by diagonals and have one value for each
   constant_steps,
   warp_packed_counts
 };
 
-/// Of a matrix.
+/// The counts of a whole matrix.
 struct warp_packed_totals {
   offset of[warp_packed_counts];
 };
 
-/// The numbers of all slices and a 0, kind after kind, so that one sum runs over all of them.
+/// One prefix sum over all counts: for each count, those of all slices and a 0.
 struct warp_packed_sums {
   std::int64_t slices;
   const offset* before;
@@ -219,8 +222,8 @@ __global__ void write_patterns_kernel(warp_packed_source<V, Offset> a,
   });
 }
 
-// A warp per slice writes its values, and says so if its pattern is not what its hash promised.
-// Good: values that repeat, which are read only.  Bad: nothing.
+// A warp per slice writes its values, and reports in `differing` if its pattern is not that of its owner.
+// Good: values that repeat, which are read and not written.  Bad: nothing.
 // Traffic: 12 bytes per entry, and what is written.  Source: ours.
 template <class V, class Offset>
 __global__ void write_values_kernel(warp_packed_source<V, Offset> a,
@@ -242,7 +245,7 @@ __global__ void write_values_kernel(warp_packed_source<V, Offset> a,
   }
   bool is_same = p.steps == how.steps && p.width == how.width && p.values == how.values;
   offset k = 0;
-  bool is_single = false;  // as was found before
+  bool is_single = false;  // not used: how.values says so
   const auto check_and_write = [&](const walked_step& now) {
     const warp_packed_step<V> step = out.steps[p.step + k];
     const V own = now.takes_part ? a.value(static_cast<Offset>(now.entry)) : V{0};

@@ -7,8 +7,8 @@
 #include <nonzero/gpu/values.cuh>
 #include <nonzero/gpu/warp.cuh>
 
-// How a warp goes through a slice of 32 rows on the way from CSR to warp_packed, a row for each lane, and
-// what it learns: step by step what formats/warp_packed.cpp finds on the host.
+// How a warp goes through a slice of 32 rows of CSR, a row per lane, to convert it to warp_packed, and what
+// it finds: the same as formats/warp_packed.cpp on the host.
 namespace nz::gpu {
 
 /// A matrix with the order of its rows.
@@ -35,8 +35,9 @@ struct walked_step {
   index column;
   unsigned mask;
   bool takes_part;
-  std::int64_t entry;         // of lanes that take part, as is from_column
-  std::uint32_t from_column;  // what their own column is past `column`; 0 along diagonals
+  // Of lanes that take part:
+  std::int64_t entry;
+  std::uint32_t from_column;  // the lane's column minus `column`; 0 along diagonals
 };
 
 /// Step k takes every row's k-th entry. The whole warp calls visit(step).
@@ -54,8 +55,8 @@ __device__ void walk_ranks(const warp_packed_source<V, Offset>& a, std::int64_t 
   }
 }
 
-/// Each step takes the lowest diagonal among the next entries of all lanes, for the lanes that have it. Gives
-/// up, and says so, after `most` steps.
+/// Each step takes the lowest diagonal among the next entries of all lanes, for the lanes that have it.
+/// Returns false where it stopped after `most` steps, before the end.
 template <class V, class Offset, class Visit>
 __device__ bool walk_diagonals(const warp_packed_source<V, Offset>& a, std::int64_t slice, offset most,
                                Visit visit) {
@@ -85,7 +86,7 @@ __device__ void walk_as_chosen(const warp_packed_source<V, Offset>& a, std::int6
     walk_ranks(a, slice, visit);
 }
 
-/// Collects what the steps of a walk say of a pattern.
+/// Collects the properties of a pattern from its steps.
 template <class V> class pattern_builder {
  public:
   __device__ void add(const walked_step& now, const V* __restrict__ val) {
@@ -111,7 +112,7 @@ template <class V> class pattern_builder {
     return {steps_, entries_, width, warp_packed_values<V>(are_one, are_single)};
   }
 
-  /// Of everything in the slice's pattern. The whole warp calls it.
+  /// A hash of the whole pattern. The whole warp calls it.
   __device__ std::uint64_t hash(const warp_packed_choice& how) const {
     const auto held = static_cast<std::uint64_t>(how.values) << 8 | how.width;
     const std::uint64_t of_columns = mixed_hash(mixed_hash(columns_, warp_sum(offsets_)), held);

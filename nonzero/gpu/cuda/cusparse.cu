@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include <cusparse.h>
 
@@ -9,60 +8,34 @@
 #include <nonzero/gpu/cuda/loaded_library.cuh>
 #include <nonzero/gpu/cuda/sliced_ell_internal.hpp>
 #include <nonzero/gpu/device_formats.cuh>
-#include <nonzero/gpu/fused_epilogue.cuh>
-#include <nonzero/gpu/scale.cuh>
-#include <nonzero/gpu/threads.cuh>
+#include <nonzero/gpu/prepared_on_gpu.cuh>
 
 // cuSPARSE's multiplies (https://docs.nvidia.com/cuda/cusparse/, cusparseSpMV) as rows of the table, to
 // compare ours with. Which of them are bitwise repeatable is what its table of algorithms says.
 namespace nz {
 namespace {
 
-/// The functions of cuSPARSE that the peers call. They are looked up when first needed, in its shared
-/// library: whoever never compares with it needs not have it.
-struct cusparse_library {
-  decltype(&cusparseCreate) create;
-  decltype(&cusparseDestroy) destroy;
-  decltype(&cusparseGetErrorString) error_string;
-  decltype(&cusparseSetStream) set_stream;
-  decltype(&cusparseCreateCsr) create_csr;
-  decltype(&cusparseCreateCoo) create_coo;
-  decltype(&cusparseCreateSlicedEll) create_sliced_ell;
-  decltype(&cusparseDestroySpMat) destroy_matrix;
-  decltype(&cusparseCreateDnVec) create_vector;
-  decltype(&cusparseDestroyDnVec) destroy_vector;
-  decltype(&cusparseDnVecSetValues) set_values;
-  decltype(&cusparseSpMV_bufferSize) buffer_size;
-  decltype(&cusparseSpMV_preprocess) preprocess;
-  decltype(&cusparseSpMV) multiply;
+/// The functions of cuSPARSE that the peers call.
+struct cusparse_library : loaded_library {
+  cusparse_library() : loaded_library("cuSPARSE", "libcusparse.so." + std::to_string(CUSPARSE_VER_MAJOR)) {}
+
+  decltype(&cusparseCreate) create = find("cusparseCreate");
+  decltype(&cusparseDestroy) destroy = find("cusparseDestroy");
+  decltype(&cusparseGetErrorString) error_string = find("cusparseGetErrorString");
+  decltype(&cusparseSetStream) set_stream = find("cusparseSetStream");
+  decltype(&cusparseCreateCsr) create_csr = find("cusparseCreateCsr");
+  decltype(&cusparseCreateCoo) create_coo = find("cusparseCreateCoo");
+  decltype(&cusparseCreateSlicedEll) create_sliced_ell = find("cusparseCreateSlicedEll");
+  decltype(&cusparseDestroySpMat) destroy_matrix = find("cusparseDestroySpMat");
+  decltype(&cusparseCreateDnVec) create_vector = find("cusparseCreateDnVec");
+  decltype(&cusparseDestroyDnVec) destroy_vector = find("cusparseDestroyDnVec");
+  decltype(&cusparseDnVecSetValues) set_values = find("cusparseDnVecSetValues");
+  decltype(&cusparseSpMV_bufferSize) buffer_size = find("cusparseSpMV_bufferSize");
+  decltype(&cusparseSpMV_preprocess) preprocess = find("cusparseSpMV_preprocess");
+  decltype(&cusparseSpMV) multiply = find("cusparseSpMV");
 };
 
-cusparse_library load() {
-  loaded_library from("cuSPARSE", "libcusparse.so." + std::to_string(CUSPARSE_VER_MAJOR));
-  cusparse_library all{};
-  from.find("cusparseCreate", all.create);
-  from.find("cusparseDestroy", all.destroy);
-  from.find("cusparseGetErrorString", all.error_string);
-  from.find("cusparseSetStream", all.set_stream);
-  from.find("cusparseCreateCsr", all.create_csr);
-  from.find("cusparseCreateCoo", all.create_coo);
-  from.find("cusparseCreateSlicedEll", all.create_sliced_ell);
-  from.find("cusparseDestroySpMat", all.destroy_matrix);
-  from.find("cusparseCreateDnVec", all.create_vector);
-  from.find("cusparseDestroyDnVec", all.destroy_vector);
-  from.find("cusparseDnVecSetValues", all.set_values);
-  from.find("cusparseSpMV_bufferSize", all.buffer_size);
-  from.find("cusparseSpMV_preprocess", all.preprocess);
-  from.find("cusparseSpMV", all.multiply);
-  from.keep();
-  return all;
-}
-
-/// Throws `unsupported` where the library is missing, or lacks a function.
-const cusparse_library& cusparse() {
-  static const cusparse_library library = load();
-  return library;
-}
+const cusparse_library& cusparse() { return loaded<cusparse_library>(); }
 
 /// Throws with the cuSPARSE call that failed and its message: `unsupported` where cuSPARSE says that it does
 /// not support what it was asked for, else `device_error`.
@@ -73,7 +46,7 @@ void require_success(cusparseStatus_t status, const char* call) {
   throw device_error(message);
 }
 
-// What cuSPARSE makes, each with how it is destroyed. By then the library has been found.
+// Owners of what cuSPARSE makes. When they destroy it, the library has been loaded.
 struct destroy_cusparse {
   void operator()(cusparseHandle_t made) const noexcept { cusparse().destroy(made); }
   void operator()(cusparseSpMatDescr_t made) const noexcept { cusparse().destroy_matrix(made); }
@@ -90,28 +63,59 @@ template <class I>
 constexpr cusparseIndexType_t index_type = sizeof(I) == sizeof(std::int32_t) ? CUSPARSE_INDEX_32I
                                                                              : CUSPARSE_INDEX_64I;
 
+constexpr offset most_in_32_bits = std::numeric_limits<std::int32_t>::max();
+
 /// cuSPARSE's descriptors take pointers to what they only read as pointers to what they may write.
 template <class Values> void* writable(const Values& values) {
   return const_cast<std::remove_const_t<typename Values::value_type>*>(values.data());
 }
 
-template <class V, class Offset> struct device_sliced_ell {
-  vector<Offset> slice_begin;
+// CSR, COO and sliced ELL as cuSPARSE takes them: each is made from (queue, source, options), as the matrix
+// of a kernel of ours is (prepared_on_gpu.cuh).
+
+template <class V> struct limited_coo : gpu::device_coo<V> {
+  limited_coo(cuda_queue& queue, csr_view<V> a, const prepare_options& options)
+      : gpu::device_coo<V>(queue, require_narrow(a), options) {}
+
+ private:
+  static csr_view<V> require_narrow(csr_view<V> a) {
+    if (a.nnz() <= most_in_32_bits) return a;
+    throw unsupported("cuSPARSE's coo takes at most " + std::to_string(most_in_32_bits) +
+                      " entries with 32-bit rows and columns, and this matrix has " +
+                      std::to_string(a.nnz()));
+  }
+};
+
+template <class V> struct device_sliced_ell {
+  // Of the two, one is empty: offsets take 64 bits where they are asked for, or where padding needs them.
+  vector<std::int32_t> slice_begin;
+  vector<offset> wide_slice_begin;
   vector<index> col;
   vector<V> val;
   index rows, cols;
   offset nnz;
   std::uint64_t padding_bytes;
 
+  device_sliced_ell(cuda_queue&, csr_view<V> a, const prepare_options& options)
+      : device_sliced_ell(to_sliced_ell(a, options.budget), options) {}
+  bool is_wide() const { return wide_slice_begin.size() > 0; }
+  footprint storage() const {
+    return {slice_begin.bytes() + wide_slice_begin.bytes() + col.bytes() + val.bytes(), padding_bytes};
+  }
+
+ private:
   device_sliced_ell(const sliced_ell<V>& a, const prepare_options& options)
-      : slice_begin(gpu::place_offsets<Offset>(options.on, a.slice_begin)),
-        col(gpu::place(options.on, a.col)),
+      : col(gpu::place(options.on, a.col)),
         val(gpu::place(options.on, a.val)),
         rows(a.rows),
         cols(a.cols),
         nnz(a.nnz),
-        padding_bytes(a.size().padding_bytes) {}
-  footprint storage() const { return {slice_begin.bytes() + col.bytes() + val.bytes(), padding_bytes}; }
+        padding_bytes(a.size().padding_bytes) {
+    if (options.wide_offsets || a.slice_begin.back() > most_in_32_bits)
+      wide_slice_begin = gpu::place(options.on, a.slice_begin);
+    else
+      slice_begin = gpu::place_offsets<std::int32_t>(options.on, a.slice_begin);
+  }
 };
 
 template <class V, class Offset> cusparse_matrix describe(const gpu::shared_csr<V, Offset>& a) {
@@ -132,13 +136,14 @@ template <class V> cusparse_matrix describe(const gpu::device_coo<V>& a) {
   return cusparse_matrix(made);
 }
 
-template <class V, class Offset> cusparse_matrix describe(const device_sliced_ell<V, Offset>& a) {
+template <class V> cusparse_matrix describe(const device_sliced_ell<V>& a) {
   cusparseSpMatDescr_t made = nullptr;
   require_success(
-      cusparse().create_sliced_ell(&made, a.rows, a.cols, a.nnz, static_cast<std::int64_t>(a.val.size()),
-                                   sliced_ell<V>::rows_per_slice, writable(a.slice_begin), writable(a.col),
-                                   writable(a.val), index_type<Offset>, index_type<index>,
-                                   CUSPARSE_INDEX_BASE_ZERO, value_type<V>),
+      cusparse().create_sliced_ell(
+          &made, a.rows, a.cols, a.nnz, static_cast<std::int64_t>(a.val.size()),
+          sliced_ell<V>::rows_per_slice, a.is_wide() ? writable(a.wide_slice_begin) : writable(a.slice_begin),
+          writable(a.col), writable(a.val), a.is_wide() ? index_type<offset> : index_type<std::int32_t>,
+          index_type<index>, CUSPARSE_INDEX_BASE_ZERO, value_type<V>),
       "cusparseCreateSlicedEll");
   return cusparse_matrix(made);
 }
@@ -151,26 +156,23 @@ template <class V> cusparse_vector describe(const vector<V>& values) {
   return cusparse_vector(made);
 }
 
-/// A matrix as cuSPARSE multiplies it by an algorithm. A matrix without entries is ours to answer: cuSPARSE
-/// does not say what it does with arrays of no length.
-template <class V, class Placed> class prepared_by_cusparse final : public prepared_matrix<V> {
+/// A matrix as cuSPARSE multiplies it. Held: one of the above. A matrix without entries is multiplied here,
+/// as cuSPARSE does not document empty arrays.
+template <class V, class Held> class described_matrix {
  public:
-  prepared_by_cusparse(Placed a, const prepare_options& options, cusparseSpMVAlg_t algorithm)
-      : prepared_matrix<V>(a.rows, a.cols, options.on),
-        a_(std::move(a)),
-        algorithm_(algorithm),
-        number_(static_cast<const gpu_card&>(*options.on).number()),
-        scratch_(options.on, gpu::blocks_for(this->rows())) {
+  template <class Source>
+  described_matrix(cuda_queue& queue, const Source& source, const prepare_options& options,
+                   cusparseSpMVAlg_t algorithm)
+      : held_(queue, source, options), algorithm_(algorithm) {
     const cusparse_library& library = cusparse();
-    if (a_.val.size() == 0) return;
-    const current_device current(number_);
+    if (held_.val.size() == 0) return;
     cusparseHandle_t made = nullptr;
     require_success(library.create(&made), "cusparseCreate");
     handle_.reset(made);
-    matrix_ = describe(a_);
-    // Vectors to ask with. The descriptors get each multiply's own before they are used again.
-    const vector<V> x(options.on, static_cast<std::size_t>(this->cols()));
-    const vector<V> y(options.on, static_cast<std::size_t>(this->rows()));
+    matrix_ = describe(held_);
+    // The descriptors need vectors now; each multiply replaces them by its own.
+    const vector<V> x(options.on, static_cast<std::size_t>(held_.cols));
+    const vector<V> y(options.on, static_cast<std::size_t>(held_.rows));
     x_ = describe(x);
     y_ = describe(y);
     const V one = 1, zero = 0;
@@ -184,145 +186,92 @@ template <class V, class Placed> class prepared_by_cusparse final : public prepa
       require_success(library.preprocess(handle_.get(), operation, &one, matrix_.get(), x_.get(), &zero,
                                          y_.get(), value_type<V>, algorithm_, buffer_.data()),
                       "cusparseSpMV_preprocess");
-    options.on->synchronize({});  // before x and y go, and before another stream multiplies
+    options.on->synchronize({});  // before x and y go
+  }
+  footprint storage() const {
+    const footprint size = held_.storage();
+    return {size.bytes + buffer_.bytes(), size.padding_bytes};
   }
 
-  footprint storage() const override {
-    const footprint matrix = a_.storage();
-    return {matrix.bytes + buffer_.bytes() + scratch_.bytes(), matrix.padding_bytes};
+  void multiply(cuda_queue& queue, const V* x, V* y, const scale_and_add<V>& finish) const {
+    if (!handle_)
+      return gpu::launch_threads(queue, "scale", held_.rows, gpu::scale_kernel<V>, held_.rows, finish.beta,
+                                 y);
+    const cusparse_library& library = cusparse();
+    require_success(library.set_stream(handle_.get(), queue.native_stream()), "cusparseSetStream");
+    require_success(library.set_values(x_.get(), const_cast<V*>(x)), "cusparseDnVecSetValues");
+    require_success(library.set_values(y_.get(), y), "cusparseDnVecSetValues");
+    require_success(library.multiply(handle_.get(), operation, &finish.alpha, matrix_.get(), x_.get(),
+                                     &finish.beta, y_.get(), value_type<V>, algorithm_, buffer_.data()),
+                    "cusparseSpMV");
   }
 
  private:
   static constexpr cusparseOperation_t operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
-  /// Only CSR has something to find out beforehand.
+  /// Only the algorithms for CSR preprocess.
   bool is_worth_preprocessing() const {
     return algorithm_ == CUSPARSE_SPMV_ALG_DEFAULT || algorithm_ == CUSPARSE_SPMV_CSR_ALG1 ||
            algorithm_ == CUSPARSE_SPMV_CSR_ALG2;
   }
 
-  void run(V alpha, const V* x, V beta, V* y, stream in) const override {
-    if (!handle_) {
-      cuda_queue queue(*this->where(), in);
-      return queue.launch("scale", gpu::blocks_for(this->rows()), gpu::threads_per_block,
-                          gpu::scale_kernel<V>, this->rows(), beta, y);
-    }
-    const cusparse_library& library = cusparse();
-    const current_device current(number_);
-    require_success(library.set_stream(handle_.get(), static_cast<cudaStream_t>(in.handle)),
-                    "cusparseSetStream");
-    require_success(library.set_values(x_.get(), const_cast<V*>(x)), "cusparseDnVecSetValues");
-    require_success(library.set_values(y_.get(), y), "cusparseDnVecSetValues");
-    require_success(library.multiply(handle_.get(), operation, &alpha, matrix_.get(), x_.get(), &beta,
-                                     y_.get(), value_type<V>, algorithm_, buffer_.data()),
-                    "cusparseSpMV");
-  }
-
-  void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const override {
-    run(V{1}, x, V{0}, y, in);
-    cuda_queue queue(*this->where(), in);
-    gpu::step_after_multiply(queue, this->rows(), scratch_.epilogue(step, sums), y);
-    scratch_.end_step(queue, step.sums(), sums);
-  }
-
-  // In the order in which they are made: what describes an array goes before the array does.
-  Placed a_;
+  // In this order, so that descriptors are destroyed before the arrays that they describe.
+  Held held_;
   cusparseSpMVAlg_t algorithm_;
-  int number_;
-  gpu::step_scratch scratch_;
   mutable vector<std::byte> buffer_;  // cuSPARSE's work space; one multiply at a time
   cusparse_handle handle_;            // none for a matrix without entries
   cusparse_matrix matrix_;
   cusparse_vector x_, y_;
 };
 
-enum class layout { csr, coo, sliced_ell };
+/// The kernel of an algorithm, as prepared_on_gpu.cuh wants it. Held<V, Offset>: the matrix that it takes.
+template <template <class, class> class Held, cusparseSpMVAlg_t Algorithm> struct cusparse_launch {
+  /// The table below sets the texts.
+  static constexpr kernel_row row{.name = "", .format = "", .summary = "", .is_peer = true};
 
-template <class V, cusparseSpMVAlg_t Algorithm, class Placed>
-std::unique_ptr<prepared_matrix<V>> by_cusparse(Placed a, const prepare_options& options) {
-  return std::make_unique<prepared_by_cusparse<V, Placed>>(std::move(a), options, Algorithm);
-}
+  template <class A, class V, class Offset> struct matrix : described_matrix<V, Held<V, Offset>> {
+    template <class Source>
+    requires std::is_constructible_v<Held<V, Offset>, cuda_queue&, const Source&, const prepare_options&>
+    matrix(cuda_queue& queue, const Source& source, const prepare_options& options)
+        : described_matrix<V, Held<V, Offset>>(queue, source, options, Algorithm) {}
+  };
 
-constexpr offset most_in_32_bits = std::numeric_limits<std::int32_t>::max();
+  template <class Matrix, class V>
+  static void multiply(cuda_queue& queue, const Matrix& a, const V* x, V* y, scale_and_add<V> finish) {
+    a.multiply(queue, x, y, finish);
+  }
+};
 
-template <class V, cusparseSpMVAlg_t Algorithm>
-std::unique_ptr<prepared_matrix<V>> prepare_coo(csr_view<V> a, const prepare_options& options) {
-  if (a.nnz() > most_in_32_bits)
-    throw unsupported("cuSPARSE's coo takes at most " + std::to_string(most_in_32_bits) +
-                      " entries with 32-bit rows and columns, and this matrix has " +
-                      std::to_string(a.nnz()));
-  return by_cusparse<V, Algorithm>(gpu::device_coo<V>(to_coo(a), options), options);
-}
+template <class V, class Offset> using held_as_coo = limited_coo<V>;
+template <class V, class Offset> using held_as_sliced_ell = device_sliced_ell<V>;
 
-template <class V, cusparseSpMVAlg_t Algorithm>
-std::unique_ptr<prepared_matrix<V>> prepare_sliced_ell(csr_view<V> a, const prepare_options& options) {
-  const sliced_ell<V> sliced = to_sliced_ell(a, options.budget);
-  if (options.wide_offsets || sliced.slice_begin.back() > most_in_32_bits)
-    return by_cusparse<V, Algorithm>(device_sliced_ell<V, offset>(sliced, options), options);
-  return by_cusparse<V, Algorithm>(device_sliced_ell<V, std::int32_t>(sliced, options), options);
-}
-
-template <class V, cusparseSpMVAlg_t Algorithm>
-std::unique_ptr<prepared_matrix<V>> prepare_csr(const std::shared_ptr<const device_csr<V>>& a,
-                                                const prepare_options& options) {
-  if (a->is_wide()) return by_cusparse<V, Algorithm>(gpu::shared_csr<V, offset>(a), options);
-  return by_cusparse<V, Algorithm>(gpu::shared_csr<V, std::int32_t>(a), options);
-}
-
-template <class V, layout Layout, cusparseSpMVAlg_t Algorithm>
-std::unique_ptr<prepared_matrix<V>> prepare(csr_view<V> a, const prepare_options& asked) {
-  prepare_options options = asked;
-  options.on = device_for(cuda_queue::kind, asked, cuda_queue::default_device);
-  if constexpr (Layout == layout::csr)
-    return prepare_csr<V, Algorithm>(place_csr(a, options.on, options.wide_offsets), options);
-  else if constexpr (Layout == layout::coo)
-    return prepare_coo<V, Algorithm>(a, options);
-  else
-    return prepare_sliced_ell<V, Algorithm>(a, options);
-}
-
-/// CSR is taken as it is; the other layouts are made on the host.
-template <class V, layout Layout, cusparseSpMVAlg_t Algorithm>
-std::unique_ptr<prepared_matrix<V>> prepare_placed(const std::shared_ptr<const device_csr<V>>& a,
-                                                   const prepare_options& asked) {
-  prepare_options options = asked;
-  options.on = device_of(*a, cuda_queue::kind, asked);
-  if constexpr (Layout == layout::csr)
-    return prepare_csr<V, Algorithm>(a, options);
-  else
-    return prepare<V, Layout, Algorithm>(to_host(*a), options);
-}
-
-template <layout Layout, cusparseSpMVAlg_t Algorithm>
-constexpr kernel_row row(std::string_view name, bool is_repeatable, std::string_view summary) {
-  kernel_row out{.name = name,
-                 .format = Layout == layout::coo
-                               ? "coo"
-                               : "csr",  // sliced ELL is made from it, and is no format of ours
-                 .summary = summary,
-                 .runs_on = device_kind::cuda,
-                 .is_repeatable = is_repeatable,
-                 .is_peer = true};
-#define NONZERO_PREPARE(V)                                                               \
-  static_cast<prepare_functions<V, V>&>(out.functions) = {prepare<V, Layout, Algorithm>, \
-                                                          prepare_placed<V, Layout, Algorithm>};
-  NONZERO_FOR_EACH_VALUE(NONZERO_PREPARE)
-#undef NONZERO_PREPARE
+template <template <class, class> class Held, cusparseSpMVAlg_t Algorithm>
+kernel_row row(std::string_view name, std::string_view format, bool is_repeatable, std::string_view summary) {
+  kernel_row out = gpu::make_row<cusparse_launch<Held, Algorithm>, cuda_queue>();
+  out.name = name;
+  out.format = format;
+  out.summary = summary;
+  out.is_repeatable = is_repeatable;
   return out;
 }
 
-constexpr kernel_row rows[] = {
-    row<layout::csr, CUSPARSE_SPMV_ALG_DEFAULT>("cusparse_csr", false, "cuSPARSE's default, preprocessed"),
-    row<layout::csr, CUSPARSE_SPMV_CSR_ALG1>("cusparse_csr_alg1", false, "cuSPARSE's CSR_ALG1, preprocessed"),
-    row<layout::csr, CUSPARSE_SPMV_CSR_ALG2>("cusparse_csr_alg2", true, "cuSPARSE's CSR_ALG2, preprocessed"),
-    row<layout::coo, CUSPARSE_SPMV_COO_ALG1>("cusparse_coo", false, "cuSPARSE's COO_ALG1"),
-    row<layout::coo, CUSPARSE_SPMV_COO_ALG2>("cusparse_coo_alg2", true, "cuSPARSE's COO_ALG2"),
-    row<layout::sliced_ell, CUSPARSE_SPMV_SELL_ALG1>("cusparse_sell", true,
-                                                     "cuSPARSE's sliced ELL, 32 rows to a slice"),
-};
-
 }  // namespace
 
-std::span<const kernel_row> cusparse_kernels() { return rows; }
+std::span<const kernel_row> cusparse_kernels() {
+  static const kernel_row rows[] = {
+      row<gpu::shared_csr, CUSPARSE_SPMV_ALG_DEFAULT>("cusparse_csr", "csr", false,
+                                                      "cuSPARSE's default, preprocessed"),
+      row<gpu::shared_csr, CUSPARSE_SPMV_CSR_ALG1>("cusparse_csr_alg1", "csr", false,
+                                                   "cuSPARSE's CSR_ALG1, preprocessed"),
+      row<gpu::shared_csr, CUSPARSE_SPMV_CSR_ALG2>("cusparse_csr_alg2", "csr", true,
+                                                   "cuSPARSE's CSR_ALG2, preprocessed"),
+      row<held_as_coo, CUSPARSE_SPMV_COO_ALG1>("cusparse_coo", "coo", false, "cuSPARSE's COO_ALG1"),
+      row<held_as_coo, CUSPARSE_SPMV_COO_ALG2>("cusparse_coo_alg2", "coo", true, "cuSPARSE's COO_ALG2"),
+      // Sliced ELL is made from CSR, and is no format of ours.
+      row<held_as_sliced_ell, CUSPARSE_SPMV_SELL_ALG1>("cusparse_sell", "csr", true,
+                                                       "cuSPARSE's sliced ELL, 32 rows to a slice"),
+  };
+  return rows;
+}
 
 }  // namespace nz

@@ -40,7 +40,7 @@ bool has_pools(int number) {
   throw device_error("CUDA: " + std::string(call) + " gave no memory");
 }
 
-/// What a noexcept caller does with an error: it is that of earlier work, reported where that is waited for.
+/// For noexcept functions: an error here is one of earlier work, and is reported where that is waited for.
 void forget(cudaError_t status) {
   if (status != cudaSuccess) cudaGetLastError();
 }
@@ -57,11 +57,11 @@ class event {
   cudaEvent_t handle_ = nullptr;
 };
 
-/// Some calls of a body as a graph: the card goes from one to the next without waiting for the host to launch
-/// it, which takes longer than a small multiply does.
+/// Some calls of a body as a graph: the GPU goes from one to the next without waiting for the host. A launch
+/// by the host takes longer than a small multiply.
 class recorded_calls {
  public:
-  /// Few calls are not worth it, and a body that cannot be recorded makes none.
+  /// Records nothing where there are few calls, or where the body cannot be recorded.
   recorded_calls(int wanted, const std::function<void(stream)>& body) {
     constexpr int fewest = 32, most = 64;
     if (wanted < fewest) return;
@@ -69,7 +69,7 @@ class recorded_calls {
     if (graph != nullptr && cudaGraphInstantiate(&ready_, graph, 0) == cudaSuccess)
       calls_ = std::min(wanted, most);
     if (graph != nullptr) cudaGraphDestroy(graph);
-    cudaGetLastError();  // what cannot be recorded is called instead: no later call must find an error
+    cudaGetLastError();  // what cannot be recorded is called instead: clear the error for later calls
   }
   recorded_calls(const recorded_calls&) = delete;
   recorded_calls& operator=(const recorded_calls&) = delete;
@@ -112,7 +112,7 @@ std::vector<cuda_properties> cuda_devices() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) {
-    cudaGetLastError();  // having no card is no error, and no later call must find one
+    cudaGetLastError();  // having no GPU is not an error: clear it for later calls
     return {};
   }
   require_success(status, "cudaGetDeviceCount");
@@ -131,16 +131,16 @@ std::shared_ptr<device> cuda_device(int number) {
   }();
   if (cards.empty())
     throw device_error(
-        "there is no CUDA device: no NVIDIA card, or no driver that knows the CUDA this was built with");
+        "there is no CUDA device: no NVIDIA GPU, or no driver that knows the CUDA this was built with");
   if (number < 0 || static_cast<std::size_t>(number) >= cards.size())
     throw device_error("there is no CUDA device " + std::to_string(number) + "; the last is " +
                        std::to_string(cards.size() - 1));
   return cards[static_cast<std::size_t>(number)];
 }
 
-// Pool and stream live as long as the card, which is as long as the program: they are not given back, as the
-// driver may be gone when static objects are.
-void cuda_pool::make() {
+// Pool and stream live as long as the program. They are never destroyed: the driver may be gone by the time
+// static objects are.
+void gpu_card::make_pool() {
   if (!has_pools(number_)) return;
   const current_device current(number_);
   cudaMemPoolProps wanted{};
@@ -150,16 +150,16 @@ void cuda_pool::make() {
   require_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   cudaMemPool_t made = nullptr;
   require_success(cudaMemPoolCreate(&made, &wanted), "cudaMemPoolCreate");
-  std::uint64_t kept = memory_bytes_ / 4;  // others of this card, and of this program, need some too
+  std::uint64_t kept = properties_.memory_bytes / 4;  // leave the rest for other users of the GPU
   require_success(cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &kept),
                   "cudaMemPoolSetAttribute");
   pool_ = made;
 }
 
-void* cuda_pool::allocate(std::size_t bytes) {
-  std::call_once(is_made_, [&] { make(); });
+void* gpu_card::allocate(std::size_t bytes) {
+  std::call_once(has_tried_pool_, [&] { make_pool(); });
   void* const memory = allocate_in(stream_, bytes);
-  // Memory that another stream has given back may come with an order to wait for that stream's work.
+  // Memory that another stream has released may become usable only after that stream's work.
   if (pool_ != nullptr) {
     const current_device current(number_);
     require_success(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
@@ -167,7 +167,7 @@ void* cuda_pool::allocate(std::size_t bytes) {
   return memory;
 }
 
-void cuda_pool::release(void* memory) noexcept {
+void gpu_card::release(void* memory, std::size_t) noexcept {
   if (pool_ == nullptr) return forget(cudaFree(memory));  // whatever the current device is
   int before = 0;
   forget(cudaGetDevice(&before));
@@ -177,8 +177,8 @@ void cuda_pool::release(void* memory) noexcept {
   forget(cudaSetDevice(before));
 }
 
-void* cuda_pool::allocate_in(cudaStream_t in, std::size_t bytes) {
-  std::call_once(is_made_, [&] { make(); });
+void* gpu_card::allocate_in(cudaStream_t in, std::size_t bytes) {
+  std::call_once(has_tried_pool_, [&] { make_pool(); });
   const current_device current(number_);
   void* memory = nullptr;
   if (pool_ == nullptr) {
@@ -188,7 +188,7 @@ void* cuda_pool::allocate_in(cudaStream_t in, std::size_t bytes) {
   }
   cudaError_t status = cudaMallocFromPoolAsync(&memory, bytes, pool_, in);
   if (status == cudaErrorMemoryAllocation) {
-    // What is free may be in segments that do not suit: back to the driver with it.
+    // The free memory of the pool may be fragmented: give it back to the driver and ask again.
     cudaGetLastError();
     forget(cudaDeviceSynchronize());
     forget(cudaMemPoolTrimTo(pool_, 0));
@@ -198,11 +198,11 @@ void* cuda_pool::allocate_in(cudaStream_t in, std::size_t bytes) {
   return memory;
 }
 
-void cuda_pool::release_in(cudaStream_t in, void* memory) noexcept {
+void gpu_card::release_in(cudaStream_t in, void* memory) noexcept {
   forget(pool_ == nullptr ? cudaFree(memory) : cudaFreeAsync(memory, in));
 }
 
-std::uint64_t cuda_pool::used_bytes() const {
+std::uint64_t gpu_card::used_bytes() const {
   std::uint64_t bytes = 0;
   if (pool_ != nullptr)
     require_success(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &bytes),
@@ -214,14 +214,6 @@ std::string gpu_card::description() const {
   return properties_.name + ", " + std::to_string(properties_.multiprocessors) + " multiprocessors, " +
          format_bytes(properties_.memory_bytes);
 }
-
-void* gpu_card::allocate(std::size_t bytes) { return pool_.allocate(bytes); }
-
-void gpu_card::release(void* memory, std::size_t) noexcept { pool_.release(memory); }
-
-void* gpu_card::allocate_in(cudaStream_t in, std::size_t bytes) { return pool_.allocate_in(in, bytes); }
-
-void gpu_card::release_in(cudaStream_t in, void* memory) noexcept { pool_.release_in(in, memory); }
 
 void gpu_card::copy(void* to, const void* from, std::size_t bytes, stream in) {
   const current_device current(number_);

@@ -19,16 +19,16 @@ struct cuda_properties {
   std::size_t shared_bytes = 0;        // that a block may have, if its kernel asks for them
 };
 
-/// The GPUs that CUDA sees, in its order: place i is device i. Empty where there is no card, no driver (or
+/// The GPUs that CUDA sees, in its order: place i is device i. Empty where there is no GPU, no driver (or
 /// one older than the CUDA this was built with), or where the library was built without CUDA. Throws
 /// `device_error` with CUDA's reason when there is a driver but it fails.
 std::vector<cuda_properties> cuda_devices();
 
-/// GPU `number`; the same object whenever it is asked for. Throws `device_error` where there is no such card,
+/// GPU `number`; the same object whenever it is asked for. Throws `device_error` where there is no such GPU,
 /// or `unsupported` where the library was built without CUDA.
 std::shared_ptr<device> cuda_device(int number = 0);
 
-/// A stream of one's own on a CUDA device, which runs beside the default stream.
+/// A new stream on a CUDA device, which does not wait for the default stream.
 class cuda_stream {
  public:
   explicit cuda_stream(std::shared_ptr<device> on);

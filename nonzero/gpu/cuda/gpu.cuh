@@ -12,7 +12,7 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/gpu/cuda/device.hpp>
 
-// A card, its memory, and how kernels are launched on it.
+// A GPU, its memory, and how kernels are launched on it.
 namespace nz {
 
 /// Throws `device_error` with the CUDA call that failed, what it was about, and CUDA's message.
@@ -27,7 +27,7 @@ inline void require_success(cudaError_t status, const char* call, const char* ab
   if (status != cudaSuccess) require_success(status, call, std::string(about));
 }
 
-/// Makes a device the current one of this thread, and the one before it current again.
+/// Makes a device the current one of this thread, for as long as this lives.
 class current_device {
  public:
   explicit current_device(int number) {
@@ -46,42 +46,12 @@ class current_device {
   bool has_changed_ = false;
 };
 
-/// A card's memory, kept between uses: asking the driver each time takes longer than converting a small
-/// matrix. A pool of its own, so that the program's other pools stay as they are. Where the card has no
-/// pools, it allocates from the driver.
-class cuda_pool {
- public:
-  cuda_pool(int number, std::uint64_t memory_bytes) : number_(number), memory_bytes_(memory_bytes) {}
-  cuda_pool(const cuda_pool&) = delete;
-  cuda_pool& operator=(const cuda_pool&) = delete;
-
-  /// Memory that any stream may use at once. Throws `device_error` with what is free where it is out of it.
-  void* allocate(std::size_t bytes);
-  /// Waits for all work of the card, as cudaFree does: another stream may have been using it.
-  void release(void* memory) noexcept;
-
-  /// The same for what only the work of one stream uses; without waiting.
-  void* allocate_in(cudaStream_t in, std::size_t bytes);
-  void release_in(cudaStream_t in, void* memory) noexcept;
-
-  /// What is in use, for those who look for leaks; 0 where the card has no pools.
-  std::uint64_t used_bytes() const;
-
- private:
-  void make();
-
-  int number_;
-  std::uint64_t memory_bytes_;
-  std::once_flag is_made_;         // by the first allocation: an unused card is left alone
-  cudaMemPool_t pool_ = nullptr;   // null: the card has none
-  cudaStream_t stream_ = nullptr;  // only for allocate() and release(), so never busy
-};
-
-/// The device of kind `cuda`: a card and what its driver says about it.
+/// The device of kind `cuda`: a GPU and what its driver says about it. Freed memory is kept in a pool, as
+/// asking the driver each time takes longer than converting a small matrix. The pool is separate from the
+/// program's other pools. Where the GPU has no pools, memory comes from the driver.
 class gpu_card final : public device {
  public:
-  gpu_card(int number, cuda_properties properties)
-      : number_(number), properties_(std::move(properties)), pool_(number, properties_.memory_bytes) {}
+  gpu_card(int number, cuda_properties properties) : number_(number), properties_(std::move(properties)) {}
 
   int number() const { return number_; }
   const cuda_properties& properties() const { return properties_; }
@@ -90,24 +60,31 @@ class gpu_card final : public device {
   std::string description() const override;
   std::uint64_t cache_bytes() const override { return properties_.cache_bytes; }
   std::uint64_t memory_bytes() const override { return properties_.memory_bytes; }
+  /// Memory that any stream may use at once. Throws `device_error` with what is free where it is out of it.
   void* allocate(std::size_t bytes) override;
+  /// Waits for all work of the GPU, as cudaFree does: another stream may have been using it.
   void release(void* memory, std::size_t bytes) noexcept override;
   void copy(void* to, const void* from, std::size_t bytes, stream in) override;
   void synchronize(stream in) override;
   double measure(int times, const std::function<void(stream)>& body, bool replayed) override;
 
-  /// The same for what only one stream uses: neither waits for anything.
+  /// As allocate() and release(), for memory that only the work of one stream uses: neither waits.
   void* allocate_in(cudaStream_t in, std::size_t bytes);
   void release_in(cudaStream_t in, void* memory) noexcept;
-  std::uint64_t used_bytes() const { return pool_.used_bytes(); }
+  /// The bytes of the pool that are in use, to look for leaks; 0 where the GPU has no pools.
+  std::uint64_t used_bytes() const;
 
  private:
+  void make_pool();
+
   int number_;
   cuda_properties properties_;
-  cuda_pool pool_;
+  std::once_flag has_tried_pool_;  // the first allocation does: an unused GPU is left alone
+  cudaMemPool_t pool_ = nullptr;   // null: the GPU has none
+  cudaStream_t stream_ = nullptr;  // only for allocate() and release(), so never busy
 };
 
-/// Numbers in a card's memory while a stream has work with them.
+/// Numbers in a GPU's memory that only the work of one stream uses.
 template <class T> class cuda_temporary {
  public:
   cuda_temporary(gpu_card& on, cudaStream_t in, std::size_t size) : on_(on), in_(in) {
@@ -141,6 +118,7 @@ class cuda_queue {
   }
 
   int multiprocessors() const { return on_.properties().multiprocessors; }
+  cudaStream_t native_stream() const { return in_; }
   std::size_t most_shared_bytes() const { return on_.properties().shared_bytes; }
 
   template <class... Params, class... Args>
@@ -153,7 +131,7 @@ class cuda_queue {
                           void (*kernel)(Params...), const Args&... args) {
     start(name, blocks, threads, shared_bytes, false, kernel, args...);
   }
-  /// For a kernel that calls wait_for_prerequisite(): on cards that can, it is set up while the launch before
+  /// For a kernel that calls wait_for_prerequisite(): on GPUs that can, it is set up while the launch before
   /// it still runs, which saves a microsecond or two.
   template <class... Params, class... Args>
   void launch_dependent(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
@@ -180,10 +158,10 @@ class cuda_queue {
   template <class... Params, class... Args>
   void start(const char* name, std::int64_t blocks, int threads, std::size_t shared_bytes, bool is_early,
              void (*kernel)(Params...), const Args&... args) {
-    if (blocks == 0) return;  // CUDA takes an empty grid for a mistake
+    if (blocks == 0) return;  // CUDA refuses an empty grid
     if (blocks > most_blocks)
       throw unsupported(std::string(name) + " needs a grid of " + std::to_string(blocks) +
-                        " blocks, more than a card can have");
+                        " blocks, more than a GPU can have");
     cudaLaunchConfig_t shape{};
     shape.gridDim = dim3(static_cast<unsigned>(blocks));
     shape.blockDim = dim3(static_cast<unsigned>(threads));
@@ -211,7 +189,7 @@ class cuda_queue {
   }
 
   static constexpr std::int64_t most_blocks = 2147483647;
-  // Past it more is asked for: any kernel may have 48 KiB, with what it declares itself.
+  // Any kernel may have 48 KiB, static and dynamic together; more dynamic bytes than these need an attribute.
   static constexpr std::size_t unasked_shared_bytes = 32 * 1024;
   gpu_card& on_;
   current_device current_;

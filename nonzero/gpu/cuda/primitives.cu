@@ -6,12 +6,12 @@
 
 #include <nonzero/gpu/cuda/gpu.cuh>
 
-// What conversions need besides kernels of their own, by CUB. Compiled here once, for the types at the end:
-// it takes the compiler longer than the rest of a file that uses it.
+// Scans, sorts and reductions for conversions, by CUB. They are compiled here once, for the types at the end,
+// as CUB takes long to compile.
 namespace nz {
 namespace {
 
-/// Calls work(memory, bytes) twice, as CUB wants: first to learn how much memory it takes.
+/// Calls work(memory, bytes) twice, as CUB wants: first to find out how much memory it needs.
 template <class Work> void with_work_space(gpu_card& on, cudaStream_t in, const char* name, Work work) {
   std::size_t bytes = 0;
   require_success(work(nullptr, bytes), name);

@@ -26,7 +26,7 @@ template <class V> struct sliced_ell {
   }
 };
 
-/// Throws `unsupported` where padding would break the budget.
+/// Throws `unsupported` where padding would exceed the budget.
 template <class V> sliced_ell<V> to_sliced_ell(csr_view<V> a, padding_budget budget) {
   constexpr index height = sliced_ell<V>::rows_per_slice;
   const index slices = a.rows / height + (a.rows % height != 0);

@@ -8,8 +8,8 @@
 #include <nonzero/gpu/emulator/shared_internal.hpp>
 
 // CUDA's atomics on global memory, a T, and on shared memory, a shared<T>. Blocks run on several OS threads
-// at once, so those on global memory are atomic indeed; like CUDA's, they order nothing else. Each returns
-// the value that was there before.
+// at once, so those on global memory are real atomics; like CUDA's, they order nothing else. Each returns the
+// value that it replaced.
 
 namespace nz::emulator {
 
@@ -32,7 +32,7 @@ template <class T, class Change> T change_atomically(nz::gpu::shared<T>* address
   return address->change_atomically(change);
 }
 
-/// a + b, where integers wrap round as the card's do.
+/// a + b, where integers wrap round as the GPU's do.
 template <class T> T add(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));

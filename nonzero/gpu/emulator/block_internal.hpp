@@ -16,9 +16,9 @@ namespace nz::emulator {
 
 /// Runs blocks of one kernel, one after the other, on the OS thread that made it.
 ///
-/// A fiber runs lanes one after another, as in a loop, until one has to wait: that lane keeps the fiber, and
-/// another fiber goes on. Lanes of a warp run before those of the next: a warp is left when all its lanes
-/// wait or are done.
+/// A fiber runs lanes one after another, as in a loop, until one has to wait. That lane keeps the fiber, and
+/// another fiber continues. All lanes of a warp run before those of the next: the block changes to another
+/// warp when all lanes of this one wait or are done.
 class block {
  public:
   explicit block(const bound_kernel& kernel, std::uint64_t order);
@@ -31,9 +31,9 @@ class block {
 
   void run(uint3 index);
 
-  // What the running lane asks for.
+  // Called by the running lane.
   void wait_for_all(site at);
-  std::uint64_t meet(const request& wanted);
+  std::uint64_t exchange(const request& wanted);
   dynamic_memory& dynamic() { return dynamic_; }
   void add_static_shared(std::size_t bytes);
 
@@ -47,15 +47,15 @@ class block {
  private:
   struct lane {
     fibers::fiber* fiber = nullptr;  // that it waits on
-    request wanted;                  // the last it asked of its warp
-    std::uint64_t got = 0;           // what came of that
+    request wanted;                  // its last call of a warp's operation
+    std::uint64_t got = 0;           // the result of that call
     site stop;                       // where it waited last: at a barrier of the block or in its warp
   };
   struct warp {                 // a bit per lane
-    std::uint32_t there = 0;    // all ones but in a last warp that is not full
-    std::uint32_t fresh = 0;    // not begun
-    std::uint32_t ready = 0;    // waited, and can go on
-    std::uint32_t meeting = 0;  // wait for others of the warp
+    std::uint32_t there = 0;    // exist: all, except in a last warp that is not full
+    std::uint32_t fresh = 0;    // have not begun
+    std::uint32_t ready = 0;    // have waited, and can continue
+    std::uint32_t waiting = 0;  // wait for other lanes of the warp
     std::uint32_t left = 0;     // have left the kernel
   };
   struct cancelled {};  // thrown through the lanes that still wait when one has failed
@@ -83,7 +83,7 @@ class block {
   void wait(unsigned number);
 
   void check(unsigned me, const request& wanted) const;
-  bool all_met(const request& wanted, unsigned first) const;
+  bool all_agree(const request& wanted, unsigned first) const;
   void settle(const request& wanted, unsigned first);
   std::uint64_t shuffled_value(unsigned number) const;
 
@@ -107,7 +107,7 @@ class block {
   unsigned barrier_lane_ = 0;  // the first of them
   unsigned left_ = 0;          // lanes that have left the kernel
   unsigned first_to_leave_ = 0;
-  unsigned next_fresh_ = none;  // for the fiber that is gone on with to begin
+  unsigned next_fresh_ = none;  // the lane that the next fiber begins with
   std::exception_ptr failure_;
   uint3 index_{};
   std::size_t static_bytes_ = 0;  // of the shared arrays that this block has used

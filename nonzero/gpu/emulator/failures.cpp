@@ -6,38 +6,24 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/gpu/emulator/block_internal.hpp>
 
-// What lanes did wrong, in words.
+// The messages about what lanes did wrong.
 
 namespace nz::emulator {
 namespace {
 
 std::string text(uint3 at) { return fmt::format("({},{},{})", at.x, at.y, at.z); }
 
-// The file's name will do: its folders are long, and those of the machine that built this.
+// Only the file's name: its folders are those of the machine that built this.
 std::string text(site at) {
   const char* slash = std::strrchr(at.file, '/');
   return fmt::format("{}:{}", slash == nullptr ? at.file : slash + 1, at.line);
 }
 
 const char* name_of(operation what) {
-  switch (what) {
-    case operation::shuffle:
-      return "__shfl_sync";
-    case operation::shuffle_up:
-      return "__shfl_up_sync";
-    case operation::shuffle_down:
-      return "__shfl_down_sync";
-    case operation::shuffle_xor:
-      return "__shfl_xor_sync";
-    case operation::ballot:
-      return "__ballot_sync";
-    case operation::any:
-      return "__any_sync";
-    case operation::all:
-      return "__all_sync";
-    default:
-      return "__syncwarp";
-  }
+  constexpr const char* names[] = {"__shfl_sync",     "__shfl_up_sync", "__shfl_down_sync",
+                                   "__shfl_xor_sync", "__ballot_sync",  "__any_sync",
+                                   "__all_sync",      "__syncwarp"};  // in the order of `operation`
+  return names[static_cast<int>(what)];
 }
 
 block& running_or_fail() {
@@ -58,7 +44,7 @@ std::string block::last_stop(unsigned number) const {
   return stop.file == nullptr ? "" : " after " + text(stop);
 }
 
-// What a lane that stopped in its warp does there.
+// The call that a lane waits in, in its warp.
 std::string block::doing(unsigned number) const {
   const request& wanted = lanes_[number].wanted;
   return fmt::format("calls {} with mask {:#010x} at {}", name_of(wanted.what), wanted.mask, text(wanted.at));
@@ -86,19 +72,19 @@ void block::add_static_shared(std::size_t bytes) {
                                           static_bytes_, dynamic_.bytes, most_shared_bytes));
 }
 
-// No lane can go on. A barrier that cannot open was reported by the lane that found it so: here, some lane
-// waits for one of its warp that is not coming. One that waits for a lane that waits for yet another is no
-// news, so those that left or wait for the whole block come first.
+// No lane can continue. A barrier that not all lanes reach has been reported before: here, some lane waits
+// for a lane of its warp that does not come. Reports lanes that have left first, then those at a barrier of
+// the block: they are the cause where lanes wait for lanes that wait themselves.
 device_error block::stuck() const {
   enum { left, at_barrier, elsewhere, nothing } worst = nothing;
   unsigned waiting = 0, missing = 0;
   for (unsigned me = 0; me < lanes_.size(); ++me) {
     const warp& in = warps_[me / 32];
-    if ((in.meeting >> me % 32 & 1U) == 0) continue;
+    if ((in.waiting >> me % 32 & 1U) == 0) continue;
     for (std::uint32_t rest = lanes_[me].wanted.mask; rest != 0; rest &= rest - 1) {
       const int bit = std::countr_zero(rest);
       const auto found = (in.left >> bit & 1U) != 0      ? left
-                         : (in.meeting >> bit & 1U) == 0 ? at_barrier
+                         : (in.waiting >> bit & 1U) == 0 ? at_barrier
                                                          : elsewhere;
       const unsigned other = me / 32 * 32 + bit;
       if (found >= worst || (found == elsewhere && is_same(lanes_[me].wanted, lanes_[other].wanted)))
@@ -114,7 +100,7 @@ device_error block::stuck() const {
   return failure(waiting, fmt::format("{} and waits for {}, which {}", doing(waiting), name(missing), why));
 }
 
-std::uint64_t meet_in_warp(const request& wanted) { return running_or_fail().meet(wanted); }
+std::uint64_t exchange_in_warp(const request& wanted) { return running_or_fail().exchange(wanted); }
 void wait_for_block(site at) { running_or_fail().wait_for_all(at); }
 void add_static_shared(std::size_t bytes) { running_or_fail().add_static_shared(bytes); }
 dynamic_memory& dynamic_shared_memory() { return running_or_fail().dynamic(); }

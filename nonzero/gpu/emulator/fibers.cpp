@@ -67,8 +67,8 @@ stack_context take_stack() {
   return stack;
 }
 
-// Stacks begin at the same place of a page: frames of the lanes of a warp would share the few lines of a
-// cache that this place maps to. So each fiber begins its own number of lines further down.
+// All stacks begin at the same offset in a page, so the frames of a warp's lanes would compete for the few
+// cache lines that this offset maps to. Each fiber therefore begins a different number of lines further down.
 constexpr std::size_t line_bytes = 64;
 constexpr std::size_t places_aside = 64;
 

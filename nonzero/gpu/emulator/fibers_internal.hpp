@@ -12,8 +12,8 @@
 
 namespace nz::emulator {
 
-/// Fibers that hand one OS thread to each other, each on a stack from a pool shared by all OS threads. None
-/// ever runs on another OS thread than the one that made these.
+/// Fibers that take turns on one OS thread, the one that made them. Their stacks come from a pool for all OS
+/// threads.
 class fibers {
  public:
   struct fiber {
@@ -26,7 +26,7 @@ class fibers {
   explicit fibers(std::function<void()> body) : body_(std::move(body)) {}
   fibers(const fibers&) = delete;
   fibers& operator=(const fibers&) = delete;
-  /// Goes on with each fiber, for it to return. All must be idle by then.
+  /// Resumes each fiber, so that it returns. All must be idle.
   ~fibers();
 
   /// The fiber that runs; at first the OS thread's own.
@@ -49,11 +49,11 @@ class fibers {
   fiber* running_ = &own_;
   fiber* left_ = nullptr;  // the fiber that ran before running_
   std::deque<fiber> all_;
-  std::vector<fiber*> idle_;  // as capacious as all_ is long
+  std::vector<fiber*> idle_;  // its capacity is at least the size of all_: push_back cannot throw
   bool is_ending_ = false;
 };
 
-// Inline, as each return after a change of stacks is one that the processor foretells wrong.
+// Inline: the processor mispredicts each return after a change of stacks.
 inline void fibers::go_on(fiber& next) {
   fiber& me = *running_;
   left_ = &me;

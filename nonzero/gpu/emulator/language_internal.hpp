@@ -10,8 +10,8 @@
 #include <nonzero/gpu/emulator/shared_internal.hpp>
 #include <nonzero/gpu/emulator/warp_internal.hpp>
 
-// static: in a build with CUDA, nvcc makes a host function of the same name for each kernel. The linker would
-// take one of the two for both.
+// static: in a build with CUDA, nvcc makes a host function of the same name for each kernel, and the linker
+// would use one of the two for both.
 #define __global__ [[maybe_unused]] static
 #define __device__
 #define __host__

@@ -135,7 +135,7 @@ uint3 index_of(std::uint64_t number, dim3 grid) {
 
 launch_shape line_of_blocks(const char* kernel, std::int64_t blocks, int threads) {
   if (blocks > most_blocks.x) {
-    throw unsupported(fmt::format("{} needs a grid of {} blocks, more than a card can have", kernel, blocks));
+    throw unsupported(fmt::format("{} needs a grid of {} blocks, more than a GPU can have", kernel, blocks));
   }
   return {dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads))};
 }

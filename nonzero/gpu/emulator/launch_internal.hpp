@@ -6,8 +6,8 @@
 
 #include <nonzero/gpu/emulator/grid_internal.hpp>
 
-// Runs kernels on the CPU, lane by lane. A lane runs until it has to wait for others; one that spins on
-// memory until another lane of its block writes there spins for ever.
+// Runs kernels on the CPU, lane by lane. A lane runs until it has to wait for others. A lane that spins until
+// another lane of its block writes to memory spins for ever.
 
 namespace nz::emulator {
 
@@ -29,17 +29,18 @@ struct bound_kernel {
   const void* bound;
 };
 
-/// The number in [0, count) that stands at `place` in the order that the seed gives; 0 gives the usual order.
+/// The number at `place` of the permutation of [0, count) that the seed selects; seed 0: the usual order.
 std::uint64_t in_order(std::uint64_t seed, std::uint64_t count, std::uint64_t place);
 
 void run_blocks(const bound_kernel& kernel, const launch_options& options);
 
-/// A grid of one dimension. Throws unsupported for more blocks than a card can have.
+/// A grid of one dimension. Throws unsupported for more blocks than a GPU can have.
 launch_shape line_of_blocks(const char* kernel, std::int64_t blocks, int threads);
 
 /// Runs function(args...) once for each lane of the grid and returns when all are done. What a lane throws
-/// ends the launch and is rethrown. device_error, naming the kernel: a launch that breaks CUDA's rules;
-/// naming block and lane too: a kernel that does, also where the hardware would not report it.
+/// ends the launch and is rethrown. Throws `device_error` for a launch that breaks CUDA's rules, with the
+/// kernel's name, and for a kernel that does, with block and lane, also where the hardware would not report
+/// it.
 template <class... Params, class... Args>
 void launch(const char* kernel, launch_shape shape, const launch_options& options,
             void (*function)(Params...), const Args&... args) {

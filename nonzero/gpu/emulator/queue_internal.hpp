@@ -40,7 +40,7 @@ class emulator_queue {
 
   emulator_queue(device& on, stream) : on_(static_cast<emulated_gpu&>(on)) {}
 
-  /// A small card: few enough resident threads that the kernels which hand out work do so more than once.
+  /// A small GPU, so that kernels which distribute work among resident threads do so more than once.
   std::int64_t resident_threads() const { return 2048; }
   int multiprocessors() const { return 2; }
   std::size_t most_shared_bytes() const { return emulator::most_shared_bytes; }

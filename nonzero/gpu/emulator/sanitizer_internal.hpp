@@ -16,17 +16,17 @@
 #  include <sanitizer/common_interface_defs.h>
 #endif
 
-// What AddressSanitizer must be told of stacks that change under it; nothing without it.
+// Tells AddressSanitizer when the stack changes; does nothing without it.
 namespace nz::emulator::sanitizer {
 
 #ifdef NONZERO_ADDRESS_SANITIZER
 inline constexpr bool is_on = true;
 
-/// About to go on with another stack. `kept`: where to keep this stack's state, or null if it ends.
+/// Call before changing to another stack. `kept`: where to keep this stack's state, or null if it ends.
 inline void leave_for(void** kept, const void* bottom, std::size_t bytes) {
   __sanitizer_start_switch_fiber(kept, bottom, bytes);
 }
-/// Now on a stack, either new (`kept` null) or left before; says which stack it was come from.
+/// Call on the stack after the change, either new (`kept` null) or used before. Gives the stack before it.
 inline void arrive(void* kept, const void** from_bottom, std::size_t* from_bytes) {
   __sanitizer_finish_switch_fiber(kept, from_bottom, from_bytes);
 }

@@ -8,8 +8,8 @@
 
 namespace nz::emulator {
 
-/// The time on this OS thread, which moves on when a block begins, its lanes pass a barrier, or lanes of a
-/// warp pass a __syncwarp.
+/// The time on this OS thread. It advances when a block begins, when its lanes pass a barrier, and when lanes
+/// of a warp pass a __syncwarp.
 struct clock {
   std::uint64_t now = 0;
   std::uint64_t block_began = 0;
@@ -35,7 +35,7 @@ struct cell_history {
 };
 
 [[noreturn]] void fail_unwritten();
-/// The running lane `does` to a cell what races with what others `did` to it.
+/// What the running lane `does` to a cell races with what `others` did to it before.
 [[noreturn]] void fail_race(const char* does, const access& others, const char* did);
 
 /// Whether `past` comes before what the running lane does now. Lanes that have both passed a __syncwarp since
@@ -83,7 +83,7 @@ inline void on_change(cell_history& cell) {
   note(cell.changed);
 }
 
-/// Static and dynamic together, for a block: what every card has. Many have more, for kernels that ask for
+/// Static and dynamic together, for a block: what every GPU has. Many have more, for kernels that ask for
 /// it.
 inline constexpr std::size_t most_shared_bytes = 48 * 1024;
 

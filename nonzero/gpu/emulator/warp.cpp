@@ -28,17 +28,17 @@ unsigned source_of(const request& wanted, unsigned lane) {
 
 }  // namespace
 
-std::uint64_t block::meet(const request& wanted) {
+std::uint64_t block::exchange(const request& wanted) {
   const unsigned me = current.lane;
   warp& in = warps_[me / 32];
   lane& mine = lanes_[me];
   mine.stop = wanted.at;
   mine.wanted = wanted;
   check(me, wanted);
-  in.meeting |= 1U << me % 32;
-  if ((wanted.mask & ~in.meeting) == 0 && all_met(wanted, me / 32 * 32)) {
+  in.waiting |= 1U << me % 32;
+  if ((wanted.mask & ~in.waiting) == 0 && all_agree(wanted, me / 32 * 32)) {
     settle(wanted, me / 32 * 32);
-    in.ready &= ~(1U << me % 32);  // goes on at once
+    in.ready &= ~(1U << me % 32);  // continues at once
   } else {
     wait(me);
   }
@@ -71,15 +71,15 @@ void block::check(unsigned me, const request& wanted) const {
   }
 }
 
-// Whether all lanes of the mask, which all wait for something in their warp, wait for this.
-bool block::all_met(const request& wanted, unsigned first) const {
+// Whether all lanes of the mask, which all wait in their warp, have made this call.
+bool block::all_agree(const request& wanted, unsigned first) const {
   for (std::uint32_t rest = wanted.mask; rest != 0; rest &= rest - 1) {
     if (!is_same(wanted, lanes_[first + std::countr_zero(rest)].wanted)) return false;
   }
   return true;
 }
 
-// Gives each lane of the mask what it gets, and makes it ready. `first`: lane 0 of their warp.
+// Sets the result of each lane of the mask and makes it ready. `first`: lane 0 of their warp.
 void block::settle(const request& wanted, unsigned first) {
   std::uint32_t yes = 0;
   if (!is_shuffle(wanted.what)) {
@@ -96,7 +96,7 @@ void block::settle(const request& wanted, unsigned first) {
     lanes_[number].got = is_shuffle(wanted.what) ? shuffled_value(number) : yes;
     if (wanted.what == operation::sync) synced_[number] = current.now;
   }
-  warps_[first / 32].meeting &= ~wanted.mask;
+  warps_[first / 32].waiting &= ~wanted.mask;
   warps_[first / 32].ready |= wanted.mask;
 }
 

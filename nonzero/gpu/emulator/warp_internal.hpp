@@ -33,8 +33,7 @@ enum class operation : std::uint8_t {
   sync
 };
 
-/// What a lane brings to the lanes that it names in `mask`. They meet when all are there and ask for the
-/// same.
+/// A call of a warp's operation by one lane. It is answered once all lanes of `mask` have made the same call.
 struct request {
   operation what = operation::sync;
   std::uint8_t bytes = 0;   // of a shuffled value: 4 or 8
@@ -49,8 +48,8 @@ inline bool is_same(const request& a, const request& b) {
   return a.mask == b.mask && a.what == b.what && a.bytes == b.bytes;
 }
 
-/// Waits for the lanes of wanted.mask and returns what CUDA says this one gets.
-std::uint64_t meet_in_warp(const request& wanted);
+/// Waits until all lanes of wanted.mask call it; returns the result that CUDA defines for this lane.
+std::uint64_t exchange_in_warp(const request& wanted);
 
 /// Waits for all lanes of the block.
 void wait_for_block(site at);
@@ -61,13 +60,13 @@ concept shuffled = std::is_arithmetic_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 template <shuffled T> T shuffle(operation what, unsigned mask, T value, unsigned by, int width, site at) {
   request wanted{what, sizeof(T), mask, by, width, 0, at};
   std::memcpy(&wanted.value, &value, sizeof(T));
-  const std::uint64_t got = meet_in_warp(wanted);
+  const std::uint64_t got = exchange_in_warp(wanted);
   std::memcpy(&value, &got, sizeof(T));
   return value;
 }
 
 inline std::uint64_t vote(operation what, unsigned mask, bool yes, site at) {
-  return meet_in_warp({what, 0, mask, 0, warpSize, yes, at});
+  return exchange_in_warp({what, 0, mask, 0, warpSize, yes, at});
 }
 
 }  // namespace nz::emulator

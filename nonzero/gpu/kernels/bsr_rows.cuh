@@ -87,45 +87,34 @@ struct bsr_rows_launch {
   static constexpr bool has_mixed_precision = true;
   template <class A, class V, class Offset> using matrix = device_bsr<A, Offset, V>;
 
-  template <class Queue, class A, class V, class Offset>
-  static std::int64_t blocks(const Queue&, const device_bsr<A, Offset, V>& a) {
+  static std::int64_t blocks(const auto&, const auto& a) {
     return std::visit([](const auto& held) { return blocks_of(held); }, a.blocks);
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const device_bsr<A, Offset, V>& a, const V* x, V* y, Epilogue finish) {
-    std::visit(
-        [&](const auto& blocks) {
-          if (blocks.rest.nnz() > 0) sum_rest(queue, blocks.rest, x, a.rest_sums.data());
-          multiply_blocks(queue, blocks, a.rest_sums.data(), x, y, finish);
-        },
-        a.blocks);
+    const auto launch = [&]<class Held>(const device_blocks<Held, Offset>& held) {
+      if (const csr_view<Held, Offset> rest = held.rest.view(); rest.nnz() > 0)
+        with_lanes(lanes_for(rest.rows, rest.nnz()), [&](auto lanes) {
+          launch_threads(queue, "bsr_rows (rest)", std::int64_t{lanes.value} * rest.rows,
+                         bsr_rest_kernel<lanes.value, Held, V, Offset>, rest, held.rest.row.data(), x,
+                         a.rest_sums.data());
+        });
+      with_block_size(held.block_size, [&](auto size) {
+        queue.launch("bsr_rows", blocks_of(held), slices_per_block(size.value) * size.value * slice_height,
+                     bsr_rows_kernel<size.value, Held, V, Offset, Epilogue>, held.view(a.rest_sums.data()), x,
+                     y, finish);
+      });
+    };
+    std::visit(launch, a.blocks);
   }
 
  private:
   static constexpr int slices_per_block(int block_size) { return 8 / block_size; }  // 160 to 256 threads
 
-  template <class A, class Offset> static std::int64_t blocks_of(const device_blocks<A, Offset>& a) {
+  static std::int64_t blocks_of(const auto& a) {
     const int each = slices_per_block(a.block_size);
     return (static_cast<std::int64_t>(a.slice_begin.size()) - 1 + each - 1) / each;
-  }
-
-  template <class Queue, class A, class V, class Offset>
-  static void sum_rest(Queue& queue, const device_rest<A, Offset>& rest, const V* x, V* sums) {
-    const csr_view<A, Offset> a = rest.view();
-    with_lanes(lanes_for(a.rows, a.nnz()), [&](auto lanes) {
-      queue.launch("bsr_rows (rest)", blocks_for(std::int64_t{lanes.value} * a.rows), threads_per_block,
-                   bsr_rest_kernel<lanes.value, A, V, Offset>, a, rest.row.data(), x, sums);
-    });
-  }
-
-  template <class Queue, class A, class V, class Offset, class Epilogue>
-  static void multiply_blocks(Queue& queue, const device_blocks<A, Offset>& a, const V* rest_sums, const V* x,
-                              V* y, Epilogue finish) {
-    with_block_size(a.block_size, [&](auto size) {
-      queue.launch("bsr_rows", blocks_of(a), slices_per_block(size.value) * size.value * slice_height,
-                   bsr_rows_kernel<size.value, A, V, Offset, Epilogue>, a.view(rest_sums), x, y, finish);
-    });
   }
 };
 

@@ -2,9 +2,8 @@
 
 #include <cstdint>
 
-#include <nonzero/core/epilogue.hpp>
 #include <nonzero/gpu/device_formats.cuh>
-#include <nonzero/gpu/scale.cuh>
+#include <nonzero/gpu/fused_epilogue.cuh>
 
 namespace nz::gpu {
 
@@ -30,9 +29,8 @@ struct coo_atomic_launch {
 
   template <class Queue, class V>
   static void multiply(Queue& queue, const device_coo<V>& a, const V* x, V* y, scale_and_add<V> finish) {
-    queue.launch("scale", blocks_for(a.rows), threads_per_block, scale_kernel<V>, a.rows, finish.beta, y);
-    queue.launch("coo_atomic", blocks_for(a.nnz()), threads_per_block, coo_atomic_kernel<V>, a.view(),
-                 finish.alpha, x, y);
+    launch_threads(queue, "scale", a.rows, scale_kernel<V>, a.rows, finish.beta, y);
+    launch_threads(queue, "coo_atomic", a.nnz(), coo_atomic_kernel<V>, a.view(), finish.alpha, x, y);
   }
 };
 

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <nonzero/core/epilogue.hpp>
 #include <nonzero/gpu/device_formats.cuh>
-#include <nonzero/gpu/scale.cuh>
-#include <nonzero/gpu/warp.cuh>
+#include <nonzero/gpu/fused_epilogue.cuh>
 
 namespace nz::gpu {
 
@@ -48,12 +46,12 @@ __global__ void coo_segmented_kernel(coo_view<V> a, offset entries_per_warp, V a
 /// y += alpha * A x.
 template <class Queue, class V>
 void add_coo_segmented(Queue& queue, coo_view<V> a, V alpha, const V* x, V* y) {
-  // As many warps as the card holds at once, each with an equal number of steps.
+  // As many warps as the GPU holds at once, each with an equal number of steps.
   const offset steps = (a.nnz() + 31) / 32, resident_warps = queue.resident_threads() / 32;
   const offset steps_per_warp = (steps + resident_warps - 1) / resident_warps;
   const offset warps = steps_per_warp > 0 ? (steps + steps_per_warp - 1) / steps_per_warp : 0;
-  queue.launch("coo_segmented", blocks_for(warps * 32), threads_per_block, coo_segmented_kernel<V>, a,
-               steps_per_warp * 32, alpha, x, y);
+  launch_threads(queue, "coo_segmented", warps * 32, coo_segmented_kernel<V>, a, steps_per_warp * 32, alpha,
+                 x, y);
 }
 
 struct coo_segmented_launch {
@@ -65,7 +63,7 @@ struct coo_segmented_launch {
 
   template <class Queue, class V>
   static void multiply(Queue& queue, const device_coo<V>& a, const V* x, V* y, scale_and_add<V> finish) {
-    queue.launch("scale", blocks_for(a.rows), threads_per_block, scale_kernel<V>, a.rows, finish.beta, y);
+    launch_threads(queue, "scale", a.rows, scale_kernel<V>, a.rows, finish.beta, y);
     add_coo_segmented(queue, a.view(), finish.alpha, x, y);
   }
 };

@@ -10,7 +10,7 @@
 namespace nz::gpu {
 
 // A thread per row. The block first loads the x of its own rows into shared memory; columns within this
-// window are read from there. Good: banded matrices on cards that do not cache loads (2008).  Bad: everything
+// window are read from there. Good: banded matrices on GPUs that do not cache loads (2008).  Bad: everything
 // csr_scalar is bad at; where the hardware caches x itself, the test of each column costs more than it saves:
 // on an H200 it is at best as fast as csr_scalar and takes up to 1.7 times as long. Traffic: csr_scalar's,
 // less the gathers that fall into the window, plus one x per row. Source: after the cached-x idea in Nickolls
@@ -45,8 +45,7 @@ struct csr_cached_launch {
   template <class Queue, class V, class Offset>
   static void multiply(Queue& queue, const shared_csr<V, Offset>& a, const V* x, V* y,
                        scale_and_add<V> finish) {
-    queue.launch("csr_cached", blocks_for(a.rows), threads_per_block, csr_cached_kernel<V, Offset>, a.view(),
-                 x, y, finish);
+    launch_threads(queue, "csr_cached", a.rows, csr_cached_kernel<V, Offset>, a.view(), x, y, finish);
   }
 };
 

@@ -2,18 +2,16 @@
 
 #include <cstdint>
 
-#include <nonzero/core/epilogue.hpp>
 #include <nonzero/gpu/row_counter.cuh>
-#include <nonzero/gpu/warp.cuh>
 
 namespace nz::gpu {
 
 // Groups of lanes as in csr_vector, but a group that is done takes the next row from a counter in memory. Its
 // first lane fetches the row and passes it on by shuffle.
 // Good: few, long rows, where fetching costs nothing (level with csr_vector on an H200); on the paper's
-// Kepler card up to 2.6 times as fast as CUSP's csr_vector.  Bad: more than a few thousand rows on a current
-// card: the counter serves one fetch after the other, about 1 ns each, so that it takes 1.2 to 4.8 times as
-// long as csr_vector. Traffic: csr_vector's, plus one atomic per row; a current card merges those of a warp
+// Kepler GPU up to 2.6 times as fast as CUSP's csr_vector.  Bad: more than a few thousand rows on a current
+// GPU: the counter serves one fetch after the other, about 1 ns each, so that it takes 1.2 to 4.8 times as
+// long as csr_vector. Traffic: csr_vector's, plus one atomic per row; a current GPU merges those of a warp
 // into one. Source: Liu & Schmidt 2015 (LightSpMV), vector level.
 template <int Lanes, class V, class Offset>
 __global__ void csr_light_vector_kernel(csr_view<V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
@@ -41,10 +39,8 @@ struct csr_light_vector_launch {
   template <class Queue, class V, class Offset>
   static void multiply(Queue& queue, const csr_with_counter<V, Offset>& a, const V* x, V* y,
                        scale_and_add<V> finish) {
-    launch_with_counters(queue, a, [&](auto lanes, std::int64_t blocks, unsigned* counters) {
-      queue.launch("csr_light_vector", blocks, threads_per_block,
-                   csr_light_vector_kernel<lanes.value, V, Offset>, a.view(), x, y, counters, finish);
-    });
+    launch_light(queue, "csr_light_vector", a, x, y, finish,
+                 [](auto lanes) { return csr_light_vector_kernel<lanes.value, V, Offset>; });
   }
 };
 

@@ -2,15 +2,13 @@
 
 #include <cstdint>
 
-#include <nonzero/core/epilogue.hpp>
 #include <nonzero/gpu/row_counter.cuh>
-#include <nonzero/gpu/warp.cuh>
 
 namespace nz::gpu {
 
 // As csr_light_vector, but a whole warp fetches as many rows as it has groups: an atomic for every 32 / Lanes
 // rows.
-// Good: what csr_light_vector is good at. On a card that merges atomics it is faster only where rows differ
+// Good: what csr_light_vector is good at. On a GPU that merges atomics it is faster only where rows differ
 // within a warp: up to 1.5 times.  Bad: what csr_light_vector is bad at; the groups of a warp wait for the
 // longest of its rows.
 // Traffic: csr_vector's, plus Lanes / 32 atomics per row.
@@ -45,10 +43,8 @@ struct csr_light_warp_launch {
   template <class Queue, class V, class Offset>
   static void multiply(Queue& queue, const csr_with_counter<V, Offset>& a, const V* x, V* y,
                        scale_and_add<V> finish) {
-    launch_with_counters(queue, a, [&](auto lanes, std::int64_t blocks, unsigned* counters) {
-      queue.launch("csr_light_warp", blocks, threads_per_block, csr_light_warp_kernel<lanes.value, V, Offset>,
-                   a.view(), x, y, counters, finish);
-    });
+    launch_light(queue, "csr_light_warp", a, x, y, finish,
+                 [](auto lanes) { return csr_light_warp_kernel<lanes.value, V, Offset>; });
   }
 };
 

@@ -205,10 +205,7 @@ struct csr_merge_launch {
   static constexpr bool has_mixed_precision = true;
   template <class A, class V, class Offset> using matrix = csr_in_tiles<A, V, Offset>;
 
-  template <class Queue, class A, class V, class Offset>
-  static std::int64_t blocks(const Queue&, const csr_in_tiles<A, V, Offset>& a) {
-    return a.blocks() + finishing_blocks(a);
-  }
+  static std::int64_t blocks(const auto&, const auto& a) { return a.blocks() + finishing_blocks(a); }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const csr_in_tiles<A, V, Offset>& a, const V* x, V* y, Epilogue finish) {
@@ -226,7 +223,7 @@ struct csr_merge_launch {
   }
 
  private:
-  template <class Matrix> static std::int64_t finishing_blocks(const Matrix& a) {
+  static std::int64_t finishing_blocks(const auto& a) {
     return a.splits > 0 ? blocks_for(a.tile_count()) : 0;
   }
 };

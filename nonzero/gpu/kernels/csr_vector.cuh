@@ -44,7 +44,7 @@ struct csr_vector_launch {
   static constexpr bool has_mixed_precision = true;
   template <class A, class V, class Offset> using matrix = shared_csr<A, Offset>;
 
-  /// More lanes per row where a small matrix has fewer rows than the card has threads.
+  /// More lanes per row where a small matrix has fewer rows than the GPU has threads.
   template <class Queue, class A, class Offset>
   static int lanes(const Queue& queue, const shared_csr<A, Offset>& a) {
     int wanted = lanes_for(a.rows, a.nnz());

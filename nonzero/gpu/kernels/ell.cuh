@@ -36,7 +36,7 @@ struct ell_launch {
 
   template <class Queue, class V>
   static void multiply(Queue& queue, const device_ell<V>& a, const V* x, V* y, scale_and_add<V> finish) {
-    queue.launch("ell", blocks_for(a.rows), threads_per_block, ell_kernel<V>, a.view(), x, y, finish);
+    launch_threads(queue, "ell", a.rows, ell_kernel<V>, a.view(), x, y, finish);
   }
 };
 

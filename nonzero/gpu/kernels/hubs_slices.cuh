@@ -22,8 +22,9 @@ __global__ void gather_hubs_kernel(std::int64_t hubs, const index* __restrict__ 
   if (h < hubs) hub_x[h] = x[hub[h]];
 }
 
-/// The sum of a lane's products over some steps of its slice, of which it takes part in the first `length`.
-/// Eight are in flight: first all loads that depend on no other, then those of x, without divergent branches.
+/// The sum of a lane's products over the steps of its slice. Only its first `length` steps have an entry of
+/// this lane; the others are padding. Eight steps are in flight, without divergent branches: columns and
+/// values are loaded first, then x.
 /// `first` is the lane's place in the first step, among all `columns`, which may be null where there are no
 /// steps; read(k) gives the stored value of step k, decode() the value itself. Products of padding are
 /// dropped.
@@ -81,14 +82,15 @@ __device__ V sum_of_lane(const hubs_view<Value, Offset>& a, const hubs_slice<Off
                   as_it_is);
 }
 
-// A lane per virtual row and a warp per slice of 32. Each block first loads x of the columns used most into
+// A lane per virtual row and a warp per slice of 32. Each block first loads x of the hub columns into
 // shared memory and stays for all of the work: one block per multiprocessor. Gathers from shared memory have
-// few bank conflicts; from L2 each takes a sector. A second launch adds up the segments of split rows.
-// Without hubs there are as many blocks as the slices need. Good: power laws, where a few columns have most
-// of the entries, and giant rows, in segments of 128; values that repeat.  Bad: columns used evenly (no hubs:
-// all gathers are from L2); small matrices, for which three launches and loading the hubs take most of the
-// time. Traffic: 10 bytes per entry of a hub, 12 of the rest, in double, less for values that repeat; 6 per
-// virtual row; plus the gather of x for the rest. Source: ours; sorted slices after Kreutzer et al. 2014
+// few bank conflicts; from L2 each takes a sector. A small launch before it copies x of the hub columns to
+// consecutive places; one after it adds up the segments of split rows. Without hub columns there are as many
+// blocks as the slices need. Good: power laws, where a few columns have most of the entries, and giant rows,
+// in segments of 128; values that repeat.  Bad: columns used evenly (no hub columns: all gathers are from
+// L2); small matrices, for which three launches and loading x of the hub columns take most of the time.
+// Traffic: 10 bytes per entry in a hub column, 12 per other entry, in double, less for values that repeat; 6
+// per virtual row; plus the gather of x for the rest. Source: ours; sorted slices after Kreutzer et al. 2014
 // (SELL-C-sigma).
 template <class Value, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_beside_hubs, 1)
@@ -173,8 +175,7 @@ struct hubs_slices_launch {
   static constexpr bool has_mixed_precision = true;
   template <class A, class V, class Offset> using matrix = device_hubs<A, V, Offset>;
 
-  template <class Queue, class Value, class V, class Offset>
-  static std::int64_t blocks(const Queue& queue, const device_hubs<Value, V, Offset>& a) {
+  static std::int64_t blocks(const auto& queue, const auto& a) {
     return blocks_of_slices(queue, a) + blocks_of_split_rows(queue, a);
   }
 
@@ -182,41 +183,34 @@ struct hubs_slices_launch {
   static void multiply(Queue& queue, const device_hubs<Value, V, Offset>& a, const V* x, V* y,
                        Epilogue finish) {
     const auto count = [](const auto& values) { return static_cast<std::int64_t>(values.size()); };
-    queue.launch("gather_hubs", blocks_for(count(a.hub)), threads_per_block, gather_hubs_kernel<V>,
-                 count(a.hub), a.hub.data(), x, a.hub_x.data());
+    launch_threads(queue, "gather_hubs", count(a.hub), gather_hubs_kernel<V>, count(a.hub), a.hub.data(), x,
+                   a.hub_x.data());
     const std::int64_t blocks = blocks_of_slices(queue, a);
     queue.launch_with_shared("hubs_slices", blocks, threads_of(a),
                              (a.hub.size() + a.dictionary.size()) * sizeof(V),
                              hubs_slices_kernel<Value, V, Offset, Epilogue>, a.view(), a.hub_x.data(), x, y,
                              a.segment_sum.data(), finish);
-    const auto launch_finish = [&](auto kernel) {
-      queue.launch_dependent("hubs_finish", blocks_of_split_rows(queue, a), threads_per_block, kernel,
-                             count(a.split_row), a.split_row.data(), a.segment_begin.data(),
-                             a.segment_sum.data(), y, after_blocks(finish, blocks));
-    };
-    if (lanes_of_split_row(queue, a) == 32)
-      launch_finish(hubs_finish_kernel<32, V, Epilogue>);
-    else
-      launch_finish(hubs_finish_kernel<8, V, Epilogue>);
+    with_one_of<8, 32>(lanes_of_split_row(queue, a), [&](auto lanes) {
+      queue.launch_dependent("hubs_finish", blocks_of_split_rows(queue, a), threads_per_block,
+                             hubs_finish_kernel<lanes.value, V, Epilogue>, count(a.split_row),
+                             a.split_row.data(), a.segment_begin.data(), a.segment_sum.data(), y,
+                             after_blocks(finish, blocks));
+    });
   }
 
  private:
-  template <class Matrix> static int threads_of(const Matrix& a) {
-    return a.hub.size() > 0 ? threads_beside_hubs : threads_per_block;
-  }
-  template <class Queue, class Matrix>
-  static std::int64_t blocks_of_slices(const Queue& queue, const Matrix& a) {
+  static int threads_of(const auto& a) { return a.hub.size() > 0 ? threads_beside_hubs : threads_per_block; }
+  static std::int64_t blocks_of_slices(const auto& queue, const auto& a) {
     const auto lanes = static_cast<std::int64_t>(a.slices.size()) * 32;
     const std::int64_t needed = (lanes + threads_of(a) - 1) / threads_of(a);
     return a.hub.size() > 0 ? std::min<std::int64_t>(needed, queue.multiprocessors()) : needed;
   }
-  /// A warp each, unless that is more than four times what the card holds at once: most rows have few
+  /// A warp each, unless that is more than four times what the GPU holds at once: most rows have few
   /// segments.
-  template <class Queue, class Matrix> static int lanes_of_split_row(const Queue& queue, const Matrix& a) {
+  static int lanes_of_split_row(const auto& queue, const auto& a) {
     return static_cast<std::int64_t>(a.split_row.size()) * 32 <= 4 * queue.resident_threads() ? 32 : 8;
   }
-  template <class Queue, class Matrix>
-  static std::int64_t blocks_of_split_rows(const Queue& queue, const Matrix& a) {
+  static std::int64_t blocks_of_split_rows(const auto& queue, const auto& a) {
     return blocks_for(static_cast<std::int64_t>(a.split_row.size()) * lanes_of_split_row(queue, a));
   }
 };

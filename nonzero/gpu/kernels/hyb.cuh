@@ -22,8 +22,9 @@ struct hyb_launch {
 
   template <class Queue, class V>
   static void multiply(Queue& queue, const device_hyb<V>& a, const V* x, V* y, scale_and_add<V> finish) {
-    ell_launch::multiply(queue, a.regular, x, y, finish);
-    add_coo_segmented(queue, a.rest.view(), finish.alpha, x, y);
+    const hyb_view<V> view = a.view();
+    launch_threads(queue, "ell", view.regular.rows, ell_kernel<V>, view.regular, x, y, finish);
+    add_coo_segmented(queue, view.rest, finish.alpha, x, y);
   }
 };
 

@@ -32,7 +32,7 @@ struct jds_launch {
   template <class Queue, class V, class Offset>
   static void multiply(Queue& queue, const device_jds<V, Offset>& a, const V* x, V* y,
                        scale_and_add<V> finish) {
-    queue.launch("jds", blocks_for(a.rows), threads_per_block, jds_kernel<V, Offset>, a.view(), x, y, finish);
+    launch_threads(queue, "jds", a.rows, jds_kernel<V, Offset>, a.view(), x, y, finish);
   }
 };
 

@@ -85,14 +85,8 @@ struct sell_slices_launch {
   static constexpr bool has_mixed_precision = true;
   template <class A, class V, class Offset> using matrix = device_sell<A, Offset, V>;
 
-  template <class Queue, class A, class Offset, class V>
-  static std::int64_t blocks(const Queue&, const device_sell<A, Offset, V>& a) {
-    return a.segments.blocks() + blocks_for(a.rows);
-  }
-  template <class A, class Offset, class V>
-  static std::int64_t split_rows(const device_sell<A, Offset, V>& a) {
-    return a.segments.split_rows();
-  }
+  static std::int64_t blocks(const auto&, const auto& a) { return a.segments.blocks() + blocks_for(a.rows); }
+  static std::int64_t split_rows(const auto& a) { return a.segments.split_rows(); }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const device_sell<A, Offset, V>& a, const V* x, V* y, Epilogue finish) {

@@ -38,8 +38,7 @@ struct tjds_launch {
   template <class Queue, class V, class Offset>
   static void multiply(Queue& queue, const device_tjds<V, Offset>& a, const V* x, V* y,
                        scale_and_add<V> finish) {
-    queue.launch("tjds", blocks_for(a.rows), threads_per_block, tjds_kernel<V, Offset>, a.view(), x, y,
-                 finish);
+    launch_threads(queue, "tjds", a.rows, tjds_kernel<V, Offset>, a.view(), x, y, finish);
   }
 };
 

@@ -95,7 +95,7 @@ __device__ void finish_same_slices(const warp_packed_pattern& p,
 /// four, the compiler's own choice, a prototype took 5 to 8 % longer in double (H200). Bounds of 1,024
 /// threads and one block leave other kernels the compiler's choice.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int blocks_of_four_slices = 4;  // all that such a card has threads for
+constexpr int blocks_of_four_slices = 4;  // all that such a GPU has threads for
 #else
 constexpr int blocks_of_four_slices = 6;
 #endif
@@ -160,34 +160,25 @@ struct warp_packed_slices_launch {
   static constexpr bool has_mixed_precision = true;
   template <class A, class V, class Offset> using matrix = device_warp_packed<A, Offset>;
 
-  template <class Queue, class A, class Offset>
-  static std::int64_t blocks(const Queue& queue, const device_warp_packed<A, Offset>& a) {
+  static std::int64_t blocks(const auto& queue, const auto& a) {
     const std::int64_t each = slices_per_warp(queue, a);
-    return blocks_for((slices_of(a) + each - 1) / each * 32);
+    return blocks_for((a.slices() + each - 1) / each * 32);
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const device_warp_packed<A, Offset>& a, const V* x, V* y,
                        Epilogue finish) {
-    const auto launch = [&](auto kernel) {
-      queue.launch("warp_packed_slices", blocks(queue, a), threads_per_block, kernel, a.view(), x, y, finish);
-    };
-    const int each = slices_per_warp(queue, a);
-    if (each == 1) launch(warp_packed_slices_kernel<1, A, V, Offset, Epilogue>);
-    if (each == 2) launch(warp_packed_slices_kernel<2, A, V, Offset, Epilogue>);
-    if (each == 4) launch(warp_packed_slices_kernel<4, A, V, Offset, Epilogue>);
+    with_one_of<1, 2, 4>(slices_per_warp(queue, a), [&](auto each) {
+      queue.launch("warp_packed_slices", blocks(queue, a), threads_per_block,
+                   warp_packed_slices_kernel<each.value, A, V, Offset, Epilogue>, a.view(), x, y, finish);
+    });
   }
 
  private:
-  template <class A, class Offset> static std::int64_t slices_of(const device_warp_packed<A, Offset>& a) {
-    return (std::int64_t{a.rows} + 31) / 32;
-  }
-
-  /// Several where most share their steps and the card stays full. On an H200, four are best for up to 7
+  /// Several where most share their steps and the GPU stays full. On an H200, four are best for up to 7
   /// steps, two for 27.
-  template <class Queue, class A, class Offset>
-  static int slices_per_warp(const Queue& queue, const device_warp_packed<A, Offset>& a) {
-    const std::int64_t slices = slices_of(a), per_warp = slices / (queue.resident_threads() / 32);
+  static int slices_per_warp(const auto& queue, const auto& a) {
+    const std::int64_t slices = a.slices(), per_warp = slices / (queue.resident_threads() / 32);
     if (2 * a.of_constants < slices || per_warp < 2) return 1;
     return per_warp < 4 || a.their_steps > 16 * a.of_constants ? 2 : 4;
   }

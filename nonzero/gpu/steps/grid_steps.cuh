@@ -62,8 +62,8 @@ template <class Queue, int Dim, class V> class plane_steps_on final : public gri
     const int owned = length - 2 * tile::halo;
     return (side + owned - 1) / owned;
   }
-  /// Planes for a block: many, since the first few cost and give nothing, but so few that every
-  /// multiprocessor has blocks.
+  /// Planes for a block: many, since the first few are computed for their neighbours only; but few enough
+  /// that every multiprocessor has blocks.
   static index chunk_for(index side, std::int64_t tiles, int multiprocessors) {
     constexpr index most = 256, fewest = 16;
     index chunk = most;
@@ -83,16 +83,12 @@ template <class Queue, int Dim, class V> class plane_steps_on final : public gri
                              to};
     double* const sums = norm == nullptr ? nullptr : sums_.data();
     Queue queue(*this->where(), in);
-    if (steps == 1) launch<1>(queue, work, sums);
-    if (steps == 2) launch<2>(queue, work, sums);
-    if constexpr (tile::halo >= 8) {
-      if (steps == 4) launch<4>(queue, work, sums);
-      if (steps == 8) launch<8>(queue, work, sums);
-    }
+    with_one_of<1, 2, 4, 8>(steps, [&](auto now) {
+      if constexpr (now.value <= tile::halo)
+        queue.launch("plane_steps", blocks_, plane_threads<Dim>, plane_steps_kernel<Dim, now.value, V>, work,
+                     sums);
+    });
     if (norm != nullptr) sums_.add_up(queue, 1, norm);
-  }
-  template <int Steps> void launch(Queue& queue, const plane_work<V>& work, double* sums) {
-    queue.launch("plane_steps", blocks_, plane_threads<Dim>, plane_steps_kernel<Dim, Steps, V>, work, sums);
   }
 
   int tiles_across_;

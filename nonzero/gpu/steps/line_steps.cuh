@@ -51,9 +51,9 @@ __device__ double line_steps(V (&q)[line_cells], std::int64_t cell, index side, 
 
 // Steps on a line: a warp has 512 cells in registers, makes up to 16 steps of them without a barrier, and
 // writes the 480 in the middle; the others lack neighbours and belong to other warps.
-// Good: lines of many cells, many steps.  Bad: lines of a few thousand cells, which leave most of a card
-// idle. Traffic: 16 bytes per cell and pass in double, 17 with what warps share; 3 operations per cell and
-// step. Source: overlapped tiling (Krishnamoorthy et al. 2007), in registers.
+// Good: lines of many cells, many steps.  Bad: lines of a few thousand cells, which leave most of a GPU
+// idle. Traffic: 16 bytes per cell and pass in double, 17 with the overlap of warps; 3 operations per cell
+// and step. Source: overlapped tiling (Krishnamoorthy et al. 2007), in registers.
 template <class V>
 __global__ void __launch_bounds__(threads_per_block)
     line_steps_kernel(index side, bool mirrors, V factor, int steps, const V* __restrict__ from,
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(threads_per_block)
   const bool is_at_edge = first <= 0 || first + line_width >= side;  // the whole warp
   double sum = is_at_edge ? line_steps<true>(q, cell, side, mirrors, factor, steps)
                           : line_steps<false>(q, cell, side, mirrors, factor, steps);
-  if (lane == 0 || lane == 31) sum = 0;  // another warp's
+  if (lane == 0 || lane == 31) sum = 0;  // these cells belong to other warps
 
   for (int j = 0; j < line_cells; ++j) staged[mine + j] = q[j];
   __syncwarp();

@@ -10,14 +10,14 @@
 
 namespace nz::gpu {
 
-/// A block's tile of a plane (in two dimensions: of a row), a cell per thread. Halo: the cells at its edges
-/// that belong to other blocks, as they are wrong after a pass for lack of neighbours.
+/// A block's tile of a plane (in two dimensions: of a row), a cell per thread. Halo: the cells at its edges,
+/// which are wrong after a pass for lack of neighbours; other blocks write them.
 template <int Dim> struct plane_tile;
 template <> struct plane_tile<2> { static constexpr int width = 256, height = 1, halo = 8; };
 template <> struct plane_tile<3> { static constexpr int width = 32, height = 16, halo = 2; };
 template <int Dim> constexpr int plane_threads = plane_tile<Dim>::width* plane_tile<Dim>::height;
 
-/// What a launch has to do.
+/// The arguments of a launch.
 template <class V> struct plane_work {
   index side;
   bool mirrors;
@@ -90,8 +90,7 @@ __device__ double stream_planes(Planes& planes, const plane_work<V>& work, index
   __syncthreads();
   double sum = 0;
   V next = read(begin - Steps);
-  int old =
-      0;  // where the planes are that were written in the round before; this round's go to the other half
+  int old = 0;  // where the last round's planes are; this round's go to the other half
   for (index i = begin - Steps; i < end + Steps; ++i, old = buffer - old) {
     V newest = next, change = 0;
     next = read(i + 1);  // in flight meanwhile
@@ -118,8 +117,8 @@ __device__ double stream_planes(Planes& planes, const plane_work<V>& work, index
 // Steps on a square or in a cube: a block goes through a stack of planes, a cell of the tile per thread, and
 // advances each by several steps; it writes its tile without the halo.
 // Good: grids of a thousand cells a side (a hundred, in a cube), many steps.  Bad: small grids, few blocks.
-// Traffic: 16 bytes per cell and pass in double, a tenth more in a square for what blocks share, half more in
-// a cube; 24 (40) bytes of shared memory per cell and step.
+// Traffic: 16 bytes per cell and pass in double; for halos a tenth more in a square, half more in a cube; 24
+// (40) bytes of shared memory per cell and step.
 // Source: Nguyen, Satish, Chhugani, Kim, Dubey 2010 (3.5-D blocking).
 template <int Dim, int Steps, class V>
 __global__ void __launch_bounds__(plane_threads<Dim>)

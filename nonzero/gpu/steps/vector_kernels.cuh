@@ -11,11 +11,12 @@
 // The vector_kernels of kernel/vector_kernels.hpp, for one Queue.
 namespace nz::gpu {
 
-/// A thread takes so many numbers at once, a block apart, so that their loads are in flight together.
+/// Numbers that a thread takes at once, blockDim.x from each other, so that their loads are in flight
+/// together.
 constexpr int numbers_at_once = 4;
 constexpr std::int64_t tile = std::int64_t{numbers_at_once} * threads_per_block;
-/// Of a grid; a block takes one tile after the other. Few enough that every block of the next launch can add
-/// up their sums.
+/// The most blocks of a grid; a block takes one tile after the other. Few enough that every block of the next
+/// launch can add up their sums.
 constexpr std::int64_t most_vector_blocks = 1024;
 
 inline std::int64_t vector_blocks(std::int64_t size) {
@@ -31,8 +32,8 @@ template <class Body> __device__ void for_numbers(std::int64_t size, Body body) 
     }
 }
 
-/// load(j, i) for numbers_at_once of this thread's numbers, then use(j, i) for them: for kernels whose writes
-/// the compiler cannot tell from their next reads.
+/// load(j, i) for numbers_at_once of this thread's numbers, then use(j, i) for them: for kernels that write
+/// where, as far as the compiler knows, their next reads may be.
 template <class Load, class Use> __device__ void for_batches(std::int64_t size, Load load, Use use) {
   for (std::int64_t first = blockIdx.x * tile; first < size; first += gridDim.x * tile) {
     const auto for_each = [&](auto& body) {
@@ -91,7 +92,7 @@ template <class V> __global__ void divide_kernel(const V* over, const V* under, 
   to[1] = -quotient;
 }
 
-/// All but the divisions and the products by entries may be another library's.
+/// The operations that BLAS does not have: a base for our kernels and for another library's.
 template <class V, class Queue> class small_vector_kernels : public vector_kernels<V> {
  protected:
   using vector_kernels<V>::vector_kernels;

@@ -31,7 +31,7 @@ TEST_F(LaunchOnCard, OfMoreBlocksThanACardCanHaveIsRefused) {
   nz::cuda_queue queue(*on, {});
   EXPECT_EQ(message_of<nz::unsupported>(
                 [&] { queue.launch("no_kernel", std::int64_t{1} << 31, 32, no_kernel, 1); }),
-            "no_kernel needs a grid of 2147483648 blocks, more than a card can have");
+            "no_kernel needs a grid of 2147483648 blocks, more than a GPU can have");
 }
 
 TEST_F(LaunchOnCard, OfNoBlocksDoesNothing) {

@@ -18,7 +18,7 @@ constexpr unsigned blocks = 500, lanes = 128, total = blocks * lanes;
 __device__ unsigned my_number() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
 template <class T> class EmulatorAtomicAdd : public testing::Test {};
-using added_types = testing::Types<int, unsigned, unsigned long long, float, double>;
+using added_types = testing::Types<float, int, unsigned, unsigned long long, double>;
 TYPED_TEST_SUITE(EmulatorAtomicAdd, added_types);
 
 template <class T> __global__ void add(T* sum) { atomicAdd(sum, my_number() % 3); }

@@ -204,7 +204,7 @@ TEST(Emulator, RefusesALineOfMoreBlocksThanACardCanHave) {
       FAIL();
     } catch (const nz::unsupported& e) {
       EXPECT_EQ(e.what(),
-                "long needs a grid of " + std::to_string(blocks) + " blocks, more than a card can have");
+                "long needs a grid of " + std::to_string(blocks) + " blocks, more than a GPU can have");
     }
   }
 }

@@ -72,7 +72,7 @@ TEST(Emulator, ShufflesByXorIntoEarlierSegmentsButNotLaterOnes) {
 
 template <class T> class EmulatorShuffles : public testing::Test {};
 using shuffled_types =
-    testing::Types<int, unsigned, float, double, long, unsigned long, long long, unsigned long long>;
+    testing::Types<float, int, unsigned, double, long, unsigned long, long long, unsigned long long>;
 TYPED_TEST_SUITE(EmulatorShuffles, shuffled_types);
 
 template <class T> __global__ void sum_by_butterfly(const T* value, T* sum) {

@@ -7,6 +7,7 @@
 
 #include <omp.h>
 
+#include <nonzero/core/fused_step.hpp>
 #include <nonzero/core/types.hpp>
 
 namespace nz::cpu {
@@ -16,20 +17,20 @@ namespace nz::cpu {
 /// thread takes 0.3 microseconds.
 constexpr offset least_parallel_cost = 16 * 1024;
 
-/// A thread's range.
-struct share {
+/// The chunks, or other items, that a thread takes: [begin, end).
+struct chunk_range {
   offset begin, end;
 };
 
 /// Equal counts, for the calling thread of an OpenMP team.
-inline share equal_range(offset count) {
+inline chunk_range equal_range(offset count) {
   const offset thread = omp_get_thread_num(), threads = omp_get_num_threads();
   return {count * thread / threads, count * (thread + 1) / threads};
 }
 
 /// About equal costs: item i costs cost_before[i + 1] - cost_before[i].
-inline share equal_cost_range(std::span<const offset> cost_before) {
-  const share cost = equal_range(cost_before.back() - cost_before.front());
+inline chunk_range equal_cost_range(std::span<const offset> cost_before) {
+  const chunk_range cost = equal_range(cost_before.back() - cost_before.front());
   const auto at = [&](offset c) {
     return std::lower_bound(cost_before.begin(), cost_before.end(), cost_before.front() + c) -
            cost_before.begin();
@@ -47,7 +48,7 @@ inline void run_in_team(offset count, const std::function<void(offset)>& body) {
 #pragma omp parallel if (count > 1)
   {
     try {
-      const share mine = equal_range(count);
+      const chunk_range mine = equal_range(count);
       for (offset i = mine.begin; i < mine.end; ++i) body(i);
     } catch (...) {
 #pragma omp critical(nonzero_team_failure)
@@ -55,6 +56,13 @@ inline void run_in_team(offset count, const std::function<void(offset)>& body) {
     }
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+/// The sums of a fused step, given those of all chunks: added in order.
+inline step_sums add_up(std::span<const step_sums> of_chunks) {
+  step_sums total;
+  for (const step_sums& of_chunk : of_chunks) total += of_chunk;
+  return total;
 }
 
 }  // namespace nz::cpu

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include <nonzero/core/errors.hpp>
-#include <nonzero/io/archive.hpp>
+#include <nonzero/io/input_file.hpp>
 
 namespace {
 
@@ -29,7 +29,7 @@ std::string bytes_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Text that does not compress well, so that split_rule it short always cuts into data.
+/// Text that does not compress well: a truncated file always lacks some of the data.
 std::string long_text() {
   std::string text;
   unsigned state = 1;
@@ -89,8 +89,8 @@ contents read_all(const fs::path& path, std::size_t step = 1000) {
   nz::archive_reader in(path);
   contents all;
   while (const auto entry = in.next()) {
-    std::string text, part(step, '\0');
-    for (std::size_t got; (got = in.read(part)) > 0;) text += part.substr(0, got);
+    std::string text, buffer(step, '\0');
+    for (std::size_t got; (got = in.read(buffer)) > 0;) text += buffer.substr(0, got);
     all.emplace_back(entry->name, text);
   }
   return all;
@@ -161,10 +161,10 @@ TEST_F(Archive, FillsTheWholeBuffer) {
   const std::string text = long_text();
   nz::archive_reader in(pack("a.gz", raw_gzip, {{"data", text}}));
   ASSERT_TRUE(in.next());
-  std::string part(text.size() - 1, '\0');
-  EXPECT_EQ(in.read(part), part.size());
-  EXPECT_EQ(in.read(part), 1u);
-  EXPECT_EQ(in.read(part), 0u);
+  std::string buffer(text.size() - 1, '\0');
+  EXPECT_EQ(in.read(buffer), buffer.size());
+  EXPECT_EQ(in.read(buffer), 1u);
+  EXPECT_EQ(in.read(buffer), 0u);
 }
 
 TEST_F(Archive, RefusesEveryTruncatedGzip) {
@@ -221,9 +221,9 @@ TEST_F(Archive, ReadsFromAPipe) {
 TEST_F(Archive, ProgressRunsFromZeroToOne) {
   nz::archive_reader in(write("a", std::string(3 << 20, 'x')));
   ASSERT_TRUE(in.next());
-  std::string part(1 << 20, '\0');
+  std::string buffer(1 << 20, '\0');
   double before = 0;
-  while (in.read(part) > 0) {
+  while (in.read(buffer) > 0) {
     EXPECT_GE(in.progress(), before);
     before = in.progress();
   }

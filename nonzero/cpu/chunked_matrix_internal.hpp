@@ -24,8 +24,8 @@ struct chunking {
     offset begin, end;  // entries of that row
   };
   array<index> first_row{0};  // chunks+1 long; chunk c holds the rows [first_row[c], first_row[c+1])
-  array<offset> cost_before{
-      0};  // chunks+1 long; entries and rows before the chunk, without those of long rows
+  /// chunks+1 long; the cost of the chunks before, where long rows cost nothing.
+  array<offset> cost_before{0};
   std::vector<segment> segments;  // of the long rows, in order
 
   index chunks() const { return static_cast<index>(first_row.size()) - 1; }
@@ -37,17 +37,28 @@ struct chunk_size {
   index most_rows = most_chunk_rows;
   offset cost = chunk_cost;
   offset row_cost = 4;  // of a row, in addition to its entries
-  index block_rows =
-      1;  // so many rows belong together: no chunk splits them, except where one of them is long
+  /// So many rows belong together: no chunk splits them, except where one of them is long.
+  index block_rows = 1;
 };
 
 /// A chunk ends when it has `most_rows` rows or reaches `cost`. A row of more than twice that is a chunk of
 /// its own. Takes time for the chunks, not for the rows.
 chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size = {});
 
-/// The same with segments counted from the begin of their row, for formats that do not store a row in one
-/// place.
-chunking with_segments_in_rows(chunking cut, std::span<const offset> row_begin);
+/// The same with the segments of each row moved by `distance(row)`, to where a format stores its entries.
+chunking with_segments_moved(chunking cut, const auto& distance) {
+  for (chunking::segment& segment : cut.segments) {
+    const offset by = distance(segment.row);
+    segment.begin += by;
+    segment.end += by;
+  }
+  return cut;
+}
+
+/// Segments counted from the begin of their row, for formats that do not store a row in one place.
+inline chunking with_segments_in_rows(chunking cut, std::span<const offset> row_begin) {
+  return with_segments_moved(std::move(cut), [&](index row) { return -row_begin[row]; });
+}
 
 /// The sum of a long row, given those of all segments: added in order.
 template <class V> V sum_of_segments(const chunking& cut, std::span<const V> segment_sums, index row);
@@ -72,15 +83,12 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   void run(V alpha, const V* x, V beta, V* y, stream) const final;
   step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const final;
   void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const final;
-  template <class ForChunk> void run_chunks(const V* x, ForChunk for_chunk) const;
-  template <class ForSums> void run_sums(const V* x, ForSums for_sums) const;
-  template <class Then> void run_into(const V* x, V* y, Then then) const;
-  step_sums sum_of_chunks() const;
+  template <class Then> void run_chunks(const V* x, V* y, Then then) const;
 
   chunking cut_;
   mutable array<V> segment_sums_;
-  mutable array<step_sums> parts_;  // of a fused step's sums: each chunk's
-  mutable array<V> large_sums_;     // rows long where chunks have more than most_chunk_rows, else empty
+  mutable array<step_sums> step_sums_;  // of a fused step: each chunk's
+  mutable array<V> large_sums_;         // rows long where chunks have more than most_chunk_rows, else empty
 };
 
 /// A matrix whose rows are stored in another order: place p has row row[p]. Chunks of places are not chunks

@@ -4,18 +4,18 @@
 
 #include <gtest/gtest.h>
 
-#include <nonzero/cpu/share.hpp>
+#include <nonzero/cpu/chunk_ranges_internal.hpp>
 
 #include "tests/cpu/with_threads.hpp"
 
 namespace {
 
 using nz::offset;
-using nz::cpu::share;
+using nz::cpu::chunk_range;
 
 /// What `find` gives each thread of a team.
-std::vector<share> shares_of(int threads, const auto& find) {
-  std::vector<share> out(static_cast<std::size_t>(threads));
+std::vector<chunk_range> ranges_of(int threads, const auto& find) {
+  std::vector<chunk_range> out(static_cast<std::size_t>(threads));
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp single
@@ -25,9 +25,9 @@ std::vector<share> shares_of(int threads, const auto& find) {
   return out;
 }
 
-void expect_in_order_and_whole(const std::vector<share>& shares, offset count) {
+void expect_in_order_and_whole(const std::vector<chunk_range>& ranges, offset count) {
   offset next = 0;
-  for (const share& s : shares) {
+  for (const chunk_range& s : ranges) {
     EXPECT_EQ(s.begin, next);
     EXPECT_LE(s.begin, s.end);
     next = s.end;
@@ -37,20 +37,20 @@ void expect_in_order_and_whole(const std::vector<share>& shares, offset count) {
 
 constexpr int numbers_of_threads[] = {1, 2, 3, 7};
 
-TEST(Share, OfEqualCountsDifferByOneAtMost) {
+TEST(ChunkRange, OfEqualCountsDifferByOneAtMost) {
   for (const int threads : numbers_of_threads)
     for (const offset count : {0, 1, 2, 6, 7, 8, 1000}) {
       SCOPED_TRACE(testing::Message() << count << " by " << threads << " threads");
-      const auto shares = shares_of(threads, [&] { return nz::cpu::equal_range(count); });
-      expect_in_order_and_whole(shares, count);
-      for (const share& s : shares) {
+      const auto ranges = ranges_of(threads, [&] { return nz::cpu::equal_range(count); });
+      expect_in_order_and_whole(ranges, count);
+      for (const chunk_range& s : ranges) {
         EXPECT_GE(s.end - s.begin, count / threads);
         EXPECT_LE(s.end - s.begin, (count + threads - 1) / threads);
       }
     }
 }
 
-TEST(Share, OfCostsIsWholeWhereverTheCostsStart) {
+TEST(ChunkRange, OfCostsIsWholeWhereverTheCostsStart) {
   const std::vector<std::vector<offset>> all_costs{
       {},
       {0},
@@ -68,19 +68,19 @@ TEST(Share, OfCostsIsWholeWhereverTheCostsStart) {
         SCOPED_TRACE(testing::Message() << costs.size() << " costs from " << start << " by " << threads);
         std::vector<offset> before{start};
         for (const offset cost : costs) before.push_back(before.back() + cost);
-        const auto shares = shares_of(threads, [&] { return nz::cpu::equal_cost_range(before); });
-        expect_in_order_and_whole(shares, static_cast<offset>(costs.size()));
+        const auto ranges = ranges_of(threads, [&] { return nz::cpu::equal_cost_range(before); });
+        expect_in_order_and_whole(ranges, static_cast<offset>(costs.size()));
       }
 }
 
-// A share that started at the wrong cost would give one thread nearly all.
-TEST(Share, OfCostsIsNearlyEqualWhereverTheyStart) {
+// A range that started at the wrong cost would give one thread nearly all.
+TEST(ChunkRange, OfCostsIsNearlyEqualWhereverTheyStart) {
   constexpr offset count = 1000, each = 10;
   for (const int threads : numbers_of_threads)
     for (const offset start : {offset{0}, 3 * count * each, offset{1} << 40}) {
       std::vector<offset> before{start};
       for (offset i = 0; i < count; ++i) before.push_back(before.back() + each);
-      for (const share& s : shares_of(threads, [&] { return nz::cpu::equal_cost_range(before); })) {
+      for (const chunk_range& s : ranges_of(threads, [&] { return nz::cpu::equal_cost_range(before); })) {
         EXPECT_GE(s.end - s.begin, count / threads - 1) << threads << " threads, from " << start;
         EXPECT_LE(s.end - s.begin, count / threads + 1) << threads << " threads, from " << start;
       }
@@ -112,7 +112,7 @@ TEST(RunInTeam, ThrowsWhatAThreadThrewAfterTheOthersAreDone) {
       } catch (const std::runtime_error& e) {
         EXPECT_EQ(e.what(), "at " + std::to_string(failing));
       }
-      // Only the rest of the failing thread's share is left out.
+      // Only the rest of the failing thread's range is left out.
       EXPECT_GE(calls, 700 - 700 / threads);
     }
     // All of them.

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <nonzero/plan/kernels.hpp>
+#include <nonzero/plan/measure.hpp>
+#include <nonzero/plan/plan.hpp>
+
+namespace nz {
+
+/// A matrix made ready for an algorithm: by a plan, or by one kernel, which the report then names.
+template <class V> struct ready_matrix {
+  std::shared_ptr<const prepared_matrix<V>> prepared;  // keeps the plan alive, if there is one
+  plan_report report;
+};
+
+template <class V> ready_matrix<V> ready_by_plan(plan<V> made) {
+  const auto own = std::make_shared<const plan<V>>(std::move(made));
+  return {{own, &own->prepared()}, own->report()};
+}
+
+template <class V>
+ready_matrix<V> ready_by_kernel(std::string_view name, std::shared_ptr<const prepared_matrix<V>> prepared) {
+  plan_report report;
+  report.kernel = name;
+  report.kind = prepared->where()->kind();
+  return {std::move(prepared), std::move(report)};
+}
+
+/// The matrix prepared for the peer (another library's kernel) that multiplies it fastest on its device, or
+/// for the kernel of the given name. Throws `unsupported` where that device has none.
+template <class V>
+ready_matrix<V> prepare_fastest_peer(const std::shared_ptr<const device_csr<V>>& a,
+                                     const std::string& kernel) {
+  const auto& on = a->where();
+  if (!kernel.empty()) return ready_by_kernel<V>(kernel, find_kernel(kernel, on->kind()).prepare(a));
+  const vector<V> x(on, std::vector<V>(static_cast<std::size_t>(a->cols), V{1}));
+  vector<V> y(on, static_cast<std::size_t>(a->rows));
+  std::string_view best_name;
+  std::shared_ptr<const prepared_matrix<V>> best;
+  double best_seconds = 0;
+  for (const kernel_row& row : kernels()) {
+    if (row.runs_on != on->kind() || !row.is_peer) continue;
+    try {
+      std::shared_ptr<const prepared_matrix<V>> prepared = row.prepare(a);
+      const double seconds =
+          measure(*on, [&](stream in) { prepared->multiply(V{1}, x, V{0}, y, in); }, {.budget_seconds = 0.05})
+              .seconds;
+      if (best == nullptr || seconds < best_seconds) {
+        best_name = row.name;
+        best = std::move(prepared);
+        best_seconds = seconds;
+      }
+    } catch (const unsupported&) {  // not for this matrix, or the library is missing
+    }
+  }
+  if (best == nullptr) throw unsupported("there is no other library's product on " + on->description());
+  return ready_by_kernel(best_name, std::move(best));
+}
+
+}  // namespace nz

@@ -15,6 +15,7 @@
 #include "tests/cpu/with_threads.hpp"
 #include "tests/gpu/card.hpp"
 #include "tests/plan/on_every_device.hpp"
+#include "tests/temporary_folder.hpp"
 
 // Conjugate gradients on every device, against answers that are known beforehand.
 namespace {
@@ -273,11 +274,11 @@ TEST(GradientsOnTheCpu, GoOnWhereTheyCannotPlanAgain) {
   // The first plan of so small a matrix does not look at the file, which is none of choices.
   const auto hard = nz::generate::from_spec<double>("tridiagonal:900");
   const std::vector<double> b(900, 1);
-  const auto file = std::filesystem::temp_directory_path() / "nonzero_no_choices.json";
+  const temporary_folder folder;
+  const auto file = folder.path / "choices.json";
   std::ofstream(file) << "no JSON";
   const auto found = nz::conjugate_gradients<double>(
       hard, b, {.plan = {.expected_multiplies = 0, .remembered = file.string()}});
-  std::filesystem::remove(file);
   EXPECT_TRUE(found.is_converged());
   EXPECT_EQ(found.plan.expected_multiplies, 90);
 }
@@ -285,13 +286,12 @@ TEST(GradientsOnTheCpu, GoOnWhereTheyCannotPlanAgain) {
 TEST(GradientsOnTheCpu, PlanAgainFromARememberedChoiceToo) {
   const auto hard = nz::generate::from_spec<double>("tridiagonal:7000");  // past 20,000 entries
   const std::vector<double> b(7000, 1);
-  const auto file = std::filesystem::temp_directory_path() / "nonzero_cg_choices.json";
-  std::filesystem::remove(file);
+  const temporary_folder folder;
+  const auto file = folder.path / "choices.json";
   const nz::cg_options options{.max_iterations = 600,
                                .plan = {.expected_multiplies = 0, .remembered = file.string()}};
   const auto first = nz::conjugate_gradients<double>(hard, b, options),
              second = nz::conjugate_gradients<double>(hard, b, options);
-  std::filesystem::remove(file);
   EXPECT_EQ(first.plan.kernel, second.plan.kernel);
   EXPECT_EQ(first.x, second.x);
 }

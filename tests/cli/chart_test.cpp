@@ -6,23 +6,14 @@
 #include <cairo.h>
 #include <cli/chart.hpp>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <nonzero/core/errors.hpp>
+
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
 using nz::cli::rgb;
-
-/// A folder that is gone with all that is in it at the end of the test.
-struct folder {
-  std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("nz-chart-" + std::to_string(::getpid()));
-  folder() { std::filesystem::create_directories(path); }
-  ~folder() { std::filesystem::remove_all(path); }
-  folder(const folder&) = delete;
-  folder& operator=(const folder&) = delete;
-};
 
 nz::cli::image read_png(const std::string& path) {
   cairo_surface_t* const found = cairo_image_surface_create_from_png(path.c_str());
@@ -90,7 +81,7 @@ TEST(ChartColours, GoFromDarkToLight) {
 }
 
 TEST(Charts, ShowLinesAndLeaveGapsWhereThereIsNoNumber) {
-  const folder in;
+  const temporary_folder in;
   const std::string path = in.path / "a.png";
   const double gap = std::nan("");
   const auto blue_with = [&](std::vector<double> y) {
@@ -109,7 +100,7 @@ TEST(Charts, ShowLinesAndLeaveGapsWhereThereIsNoNumber) {
 }
 
 TEST(Charts, KeepTheirLegendReadableAboveACurve) {
-  const folder in;
+  const temporary_folder in;
   const std::string path = in.path / "a.png";
   // A curve that fills all of the chart leaves the legend's paper white.
   nz::cli::line_chart chart{.title = "t",
@@ -157,7 +148,7 @@ TEST(Charts, AreDrawnFromTheExtremesOfEachColumn) {
 }
 
 TEST(Charts, ShowAFieldTheRightWayUp) {
-  const folder in;
+  const temporary_folder in;
   const std::string path = in.path / "field.png";
   // Cold at the bottom, hot at the top.
   nz::cli::write_chart(path, nz::cli::field_chart{.title = "t",
@@ -177,7 +168,7 @@ TEST(Charts, ShowAFieldTheRightWayUp) {
 }
 
 TEST(Charts, WithoutExtentAreDrawnAllTheSame) {
-  const folder in;
+  const temporary_folder in;
   const std::string path = in.path / "flat.png";
   nz::cli::write_chart(
       path, nz::cli::line_chart{
@@ -186,7 +177,7 @@ TEST(Charts, WithoutExtentAreDrawnAllTheSame) {
 }
 
 TEST(Charts, LeaveNothingBehindWhereTheyCannotBeWritten) {
-  const folder in;
+  const temporary_folder in;
   EXPECT_THROW(nz::cli::write_chart((in.path / "nowhere" / "a.png").string(), nz::cli::line_chart{}),
                nz::error);
   EXPECT_TRUE(std::filesystem::is_empty(in.path));

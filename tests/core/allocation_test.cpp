@@ -8,9 +8,10 @@
 #include <new>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <nonzero/nonzero.hpp>
+
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
@@ -134,8 +135,8 @@ TEST(FailedAllocations, InAMultiplyLeaveTheNextOneRight) {
 
 TEST(FailedAllocations, LeakNothingAndLeaveNoFileWhenWriting) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::temp_directory_path() / ("nonzero-alloc-" + std::to_string(::getpid()));
-  fs::create_directories(folder);
+  const temporary_folder temporary;
+  const fs::path& folder = temporary.path;
   const auto a = nz::generate::uniform<double>(100, 100, 3);
   for (const char* name : {"a.mtx", "a.npz"}) {
     expect_no_leak([&] {
@@ -151,7 +152,6 @@ TEST(FailedAllocations, LeakNothingAndLeaveNoFileWhenWriting) {
     });
     fs::remove(folder / name);
   }
-  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <nonzero/io/edge_list.hpp>
+
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
@@ -85,7 +86,8 @@ TEST(EdgeList, IsReadInManyListsAsInOne) {
 }
 
 TEST(EdgeList, IsToldFromAMatrixByItsText) {
-  const fs::path file = fs::temp_directory_path() / ("nonzero-edges-" + std::to_string(::getpid()));
+  const temporary_folder folder;
+  const fs::path file = folder.path / "edges";
   const auto is_edge_list = [&](std::string_view text) {
     std::ofstream(file) << text;
     return nz::is_edge_list(file);

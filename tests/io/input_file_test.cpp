@@ -20,6 +20,8 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/io/input_file.hpp>
 
+#include "tests/temporary_folder.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,12 +42,6 @@ std::string long_text() {
 class Archive : public testing::Test {
  protected:
   using setup = std::function<void(archive*)>;
-  Archive() {
-    std::string name = (fs::temp_directory_path() / "nonzero-archive-XXXXXX").native();
-    if (!mkdtemp(name.data())) throw std::runtime_error("no folder for the test");
-    folder_ = name;
-  }
-  ~Archive() override { fs::remove_all(folder_); }
 
   fs::path write(const std::string& name, const std::string& bytes) const {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
@@ -71,7 +67,8 @@ class Archive : public testing::Test {
     archive_write_free(out);
     return folder_ / file;
   }
-  fs::path folder_;
+  temporary_folder temporary_;
+  const fs::path& folder_ = temporary_.path;
 };
 
 void raw_gzip(archive* a) {

@@ -15,6 +15,7 @@
 #include <nonzero/io/read.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
@@ -39,12 +40,8 @@ template <class V> csr<V> parse(std::string_view text, int threads = 0) {
 /// A folder of its own for each test, removed afterwards.
 class MatrixMarketFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    folder = fs::temp_directory_path() / ("nonzero-mm-" + std::to_string(::getpid()));
-    fs::create_directories(folder);
-  }
-  void TearDown() override { fs::remove_all(folder); }
-  fs::path folder;
+  temporary_folder temporary;
+  const fs::path& folder = temporary.path;
 };
 
 TEST(MatrixMarket, TakesAnyCaseInTheBannerAndCrlf) {

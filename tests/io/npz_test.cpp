@@ -19,6 +19,8 @@
 #include <nonzero/io/npy_internal.hpp>
 #include <nonzero/io/npz.hpp>
 
+#include "tests/temporary_folder.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,13 +29,8 @@ const fs::path data = NONZERO_TEST_DATA;
 /// A folder for one test, gone afterwards.
 class Npz : public testing::Test {
  protected:
-  Npz() {
-    std::string name = (fs::temp_directory_path() / "nonzero-npz-XXXXXX").native();
-    if (!mkdtemp(name.data())) throw std::runtime_error("no folder for the test");
-    folder_ = name;
-  }
-  ~Npz() override { fs::remove_all(folder_); }
-  fs::path folder_;
+  temporary_folder temporary_;
+  const fs::path& folder_ = temporary_.path;
 };
 
 /// The matrix that most fixtures hold.

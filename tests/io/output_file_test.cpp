@@ -18,23 +18,17 @@
 #include <nonzero/core/errors.hpp>
 #include <nonzero/io/output_file.hpp>
 
+#include "tests/temporary_folder.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
 
 class OutputFile : public testing::Test {
  protected:
-  OutputFile() {
-    std::string name = (fs::temp_directory_path() / "nonzero-out-XXXXXX").native();
-    if (!mkdtemp(name.data())) throw std::runtime_error("no folder for the test");
-    folder_ = fs::canonical(name);
-  }
-  ~OutputFile() override {
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
   long files() const { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); }
-  fs::path folder_;
+  temporary_folder temporary_;
+  const fs::path& folder_ = temporary_.path;
 };
 
 std::string text_of(const fs::path& path) {

@@ -12,6 +12,7 @@
 
 #include "tests/battery/battery.hpp"
 #include "tests/plan/expect_refusal.hpp"
+#include "tests/temporary_folder.hpp"
 
 // Plans for a GPU, in the emulator. Which kernel wins there says nothing, so nothing here depends on it.
 namespace {
@@ -233,9 +234,8 @@ TYPED_TEST(DevicePlan, RefusesAnotherDeviceThanTheMatrixIsOn) {
 
 TYPED_TEST(DevicePlan, RemembersItsChoices) {
   using V = TypeParam;
-  const auto file = std::filesystem::path(testing::TempDir()) /
-                    (std::string("nz_device_choices_") + (sizeof(V) == 4 ? "float" : "double") + ".json");
-  std::filesystem::remove(file);
+  const temporary_folder folder;
+  const auto file = folder.path / "choices.json";
   const nz::plan_options options{.on = this->on_, .remembered = file.string()};
   const auto first = nz::make_plan(this->a_, options);
   EXPECT_FALSE(first.report().is_remembered);
@@ -251,7 +251,6 @@ TYPED_TEST(DevicePlan, RemembersItsChoices) {
   auto other = this->a_;
   for (V& value : other.val) value += 1;
   EXPECT_FALSE(nz::make_plan(other, options).report().is_remembered);
-  std::filesystem::remove(file);
 }
 
 TYPED_TEST(DevicePlan, CopySpeedIsFoundOnce) {

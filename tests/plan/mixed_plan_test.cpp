@@ -10,6 +10,7 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
+#include "tests/temporary_folder.hpp"
 
 // Plans in double whose matrix is held in single precision, on the CPU and in the emulator.
 namespace {
@@ -136,15 +137,13 @@ TEST_P(MixedPlan, RefusesValuesThatSinglePrecisionCannotHold) {
 }
 
 TEST_P(MixedPlan, IsRememberedApart) {
-  const auto file =
-      std::filesystem::path(testing::TempDir()) / (std::string("nz_mixed_choices_") + GetParam());
-  std::filesystem::remove(file);
+  const temporary_folder folder;
+  const auto file = folder.path / "choices.json";
   nz::plan_options options = single();
   options.remembered = file.string();
   EXPECT_FALSE(nz::make_plan(a_, options).report().is_remembered);
   EXPECT_TRUE(nz::make_plan(a_, options).report().is_remembered);
   EXPECT_FALSE(nz::make_plan(rounded(a_), {.on = on_, .remembered = file.string()}).report().is_remembered);
-  std::filesystem::remove(file);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include "tests/battery/battery.hpp"
 #include "tests/plan/expect_refusal.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
@@ -245,14 +246,6 @@ TYPED_TEST(Plan, ReordersAScatteredMeshAndNothingElseChanges) {
 
 class Choices : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) /
-              (std::string("nz_choices_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder_);
-    file_ = (folder_ / "choices.json").string();
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string text() const {
     std::ifstream in(file_);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -270,8 +263,9 @@ class Choices : public testing::Test {
     write(all.replace(at, quoted.size(), '"' + to + '"'));
   }
 
-  std::filesystem::path folder_;
-  std::string file_;
+  temporary_folder temporary_;
+  const std::filesystem::path& folder_ = temporary_.path;
+  std::string file_ = (folder_ / "choices.json").string();
   nz::csr<double> a_ = measured_matrix<double>();
 };
 

@@ -43,6 +43,7 @@ constexpr std::size_t longest_line = 4096, error_text_bytes = 1 << 16;
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> out;
+  out.reserve(words.size() + 1);
   for (std::string& word : words) out.push_back(word.data());
   out.push_back(nullptr);
   return out;

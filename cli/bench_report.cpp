@@ -36,13 +36,14 @@ std::string count_text(double count) {
 
 std::string cache_text(const bench_matrix& matrix, const device& on) {
   const std::uint64_t cache = on.cache_bytes();
-  const std::string takes = format_bytes(matrix.compulsory_bytes) + " with x and y",
-                    size = format_bytes(cache);
+  std::string takes = format_bytes(matrix.compulsory_bytes) + " with x and y";
   if (cache == 0 || on.kind() == device_kind::emulator) return takes;
   if (matrix.compulsory_bytes <= cache)
-    return fmt::format("{}: fits in the {} cache, so the figures are those of the cache", takes, size);
+    return fmt::format("{}: fits in the {} cache, so the figures are those of the cache", takes,
+                       format_bytes(cache));
   return fmt::format("{}: {:.1f} times the {} cache", takes,
-                     static_cast<double>(matrix.compulsory_bytes) / static_cast<double>(cache), size);
+                     static_cast<double>(matrix.compulsory_bytes) / static_cast<double>(cache),
+                     format_bytes(cache));
 }
 
 std::string note_for(const bench_matrix& matrix, const bench_result& r) {

@@ -45,6 +45,7 @@ void time_in_turns(std::span<const std::unique_ptr<entry>> all, const bench_sett
     if (c->result.is_right()) right.push_back(c.get());
   const bool is_shared = right.size() > 1;
   std::vector<timed_calls> runs;
+  runs.reserve(right.size());
   for (entry* c : right)
     runs.emplace_back([c, is_shared](int calls) {
       double seconds = std::numeric_limits<double>::infinity();

@@ -1,10 +1,9 @@
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
-
-#include <stdlib.h>
 
 /// A new folder that no other process uses, or left behind; removed at the end, with all that is in it.
 struct temporary_folder {

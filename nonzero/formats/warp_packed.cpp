@@ -191,7 +191,7 @@ index append_pattern(csr_view<V> a, const slice_rows& rows, const warp_packed_ch
   return at->second;
 }
 
-template <class V> packed_patterns<V> make_patterns(csr_view<V> a, array<index> row) {
+template <class V> packed_patterns<V> make_patterns(csr_view<V> a, array<index>&& row) {
   packed_patterns<V> out;
   out.made.rows = a.rows;
   out.made.cols = a.cols;

@@ -134,6 +134,7 @@ TEST(EmulatorTeam, SurvivesKernelsThatThrowOnSeveralUserThreads) {
   std::atomic<int> thrown{0};
   {
     std::vector<std::jthread> users;
+    users.reserve(4);
     for (int user = 0; user < 4; ++user) {
       users.emplace_back([&thrown] {
         for (unsigned i = 0; i < 50; ++i) {

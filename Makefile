@@ -7,11 +7,11 @@ TIDY ?= nonzero cli tests
 # Warnings are errors where CI runs; anyone else's newer compiler may warn.
 WERROR ?= $(if $(filter true 1,$(CI)),ON,OFF)
 
-has_card := { nvidia-smi -L >/dev/null 2>&1 || [ -e /dev/nvidiactl ]; }  # WSL has no such file, but an nvidia-smi
+has_gpu := { nvidia-smi -L >/dev/null 2>&1 || [ -e /dev/nvidiactl ]; }  # WSL has no such file, but an nvidia-smi
 nvcc := $(shell PATH="$$PATH:$${CUDA_PATH:-/usr/local/cuda}/bin" command -v nvcc)
-# CUDA=1 builds for NVIDIA GPUs, CUDA=0 does not. Unless told, where there is a card; to install, where there is nvcc.
+# CUDA=1 builds for NVIDIA GPUs, CUDA=0 does not. Unless told, where there is a GPU; to install, where there is nvcc.
 asked := $(CUDA)
-CUDA ?= $(if $(nvcc),$(shell $(has_card) && echo 1))
+CUDA ?= $(if $(nvcc),$(shell $(has_gpu) && echo 1))
 kind := $(if $(filter 1,$(CUDA)),cuda,release)
 install_kind := $(or $(if $(asked),$(kind)),$(if $(nvcc),cuda,release))
 # An nvcc that nobody asked for, and that does not work here, is no reason to fail.
@@ -41,7 +41,7 @@ show = echo && echo "\$$ nz $(1)" && $(nz) $(1)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test format check check-format check-tidy check-includes check-headers sanitize fuzz nightly bench peers \
-  cuda gpu-test gpu-sanitize install clean card dependencies dependencies-checks dependencies-peers
+  cuda gpu-test gpu-sanitize install clean require-gpu dependencies dependencies-checks dependencies-peers
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -114,12 +114,12 @@ cuda: dependencies ## build with what runs on NVIDIA GPUs
 	@$(call configure,cuda,-DNONZERO_CUDA=ON)
 	@$(call build,cuda)
 
-gpu-test: card dependencies ## build with CUDA and test every kernel on the GPU; LARGE=1: past 2^31 nonzeros too
+gpu-test: require-gpu dependencies ## build with CUDA and test every kernel on the GPU; LARGE=1: past 2^31 nonzeros too
 	@$(call configure,cuda,-DNONZERO_CUDA=ON)
 	@$(call build,cuda,--target nonzero_tests)
 	@.ci/gpu-test build/cuda/tests/nonzero_tests $(if $(filter 1,$(LARGE)),large)
 
-gpu-sanitize: card dependencies ## run our kernels on the card under compute-sanitizer's four tools
+gpu-sanitize: require-gpu dependencies ## run our kernels on the GPU under compute-sanitizer's four tools
 	@$(call configure,cuda,-DNONZERO_CUDA=ON)
 	@$(call build,cuda,--target nonzero_tests)
 	@.ci/gpu-sanitize build/cuda/tests/nonzero_tests
@@ -133,8 +133,8 @@ clean: ## remove all that was built
 	@rm -rf build
 
 # Said before minutes of building, not after.
-card:
-	@$(has_card) || { echo "This machine has no NVIDIA GPU, or no driver for it: there is nothing to test on."; exit 1; }
+require-gpu:
+	@$(has_gpu) || { echo "This machine has no NVIDIA GPU, or no driver for it: there is nothing to test on."; exit 1; }
 
 dependencies:
 	@$(dependencies)

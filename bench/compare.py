@@ -28,7 +28,7 @@ def time_text(seconds):
 def cell(result, fastest):
     if result is None or result.get("seconds") is None:
         return "–"
-    text = f"{time_text(result['seconds'])} ({100 * result['part_of_ceiling']:.{1 if result['part_of_ceiling'] < 0.0995 else 0}f})"
+    text = f"{time_text(result['seconds'])} ({100 * result['fraction_of_ceiling']:.{1 if result['fraction_of_ceiling'] < 0.0995 else 0}f})"
     return f"**{text}**" if result is fastest else text
 
 

@@ -2,7 +2,7 @@
 """Times a step of the heat equation by each method of nz heat, in one run, and prints a table.
 
     bench/heat.py                                          on the CPU
-    bench/heat.py --device cuda --nz build/cuda/cli/nz     on a card, beside cuSPARSE and cuBLAS
+    bench/heat.py --device cuda --nz build/cuda/cli/nz     on a GPU, beside cuSPARSE and cuBLAS
 
 On the CPU the others are a named kernel for the stored matrix with the step fused to it, the lecture's ELL with calls for
 norm and axpy, and, where NumPy is found, whole-array expressions. Each is run several times in turns; the fastest counts.

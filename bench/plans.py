@@ -37,7 +37,7 @@ def cells_of(matrix):
     ratio = peer["seconds"] / plan["seconds"]
     ratio_text = f"**{ratio:.2f}**" if ratio >= 0.995 else f"{ratio:.2f}"
     chosen = ("rcm + " if plan.get("reordered") else "") + plan.get("chosen_kernel", plan["format"])
-    return [f"`{chosen}` {time_text(plan['seconds'])} ({100 * plan['part_of_ceiling']:.0f})",
+    return [f"`{chosen}` {time_text(plan['seconds'])} ({100 * plan['fraction_of_ceiling']:.0f})",
             f"{peer['kernel']} {time_text(peer['seconds'])}", ratio_text, paid_text(plan)]
 
 

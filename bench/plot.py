@@ -18,7 +18,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RUNS, PAGE = ROOT / "docs/measurements", ROOT / "docs/performance.md"
 DEVICES = {"h200": ("H200", "cuSPARSE"), "cpu": ("CPU", "peer")}  # a run's prefix: the device, whose kernels it is compared with
-FIELDS = ["kernel", "chosen_kernel", "peer", "bytes", "seconds", "bytes_per_second", "part_of_ceiling", "prepare_seconds", "pays_after"]
+FIELDS = ["kernel", "chosen_kernel", "peer", "bytes", "seconds", "bytes_per_second", "fraction_of_ceiling", "prepare_seconds", "pays_after"]
 # The rows of the README's table: a matrix, and what it is.
 REAL = {"wave": "3-D mesh", "memplus": "circuit", "cnr-2000": "web crawl", "bcsstk16": "structural FEM",
         "c-62": "optimisation", "slam_w10000_H": "3×3 blocks", "soc-Slashdot0902": "social network", "lp_nw04": "36 long rows"}

@@ -66,7 +66,7 @@ std::vector<std::string> cells_of(const bench_matrix& matrix, const bench_settin
   const bench_result* const baseline = matrix.find_baseline(setting);
   const auto pays_text = [&]() -> std::string {
     const std::optional<double> multiplies = matrix.pays_after(*r, setting);
-    if (!multiplies) return r == baseline ? "base" : "–";
+    if (!multiplies) return r == baseline ? "baseline" : "–";
     return *multiplies == 0 ? "at once" : count_text(*multiplies);
   };
   add(true, "kernel", [&] { return r->name + (r->chosen.empty() ? "" : ": " + r->chosen); });
@@ -129,14 +129,14 @@ const bench_result* bench_matrix::fastest(std::optional<bool> is_peer) const {
 
 std::optional<double> bench_matrix::pays_after(const bench_result& r, const bench_setting& setting) const {
   const bench_result* const plans = r.name == plan_name ? find_timed(setting.plan_baseline) : nullptr;
-  const bench_result* const base = plans ? plans : find_baseline(setting);
-  if (base == nullptr || base == &r || !r.is_right()) return std::nullopt;
-  const double gained = base->time.seconds - r.time.seconds;
+  const bench_result* const baseline = plans ? plans : find_baseline(setting);
+  if (baseline == nullptr || baseline == &r || !r.is_right()) return std::nullopt;
+  const double gained = baseline->time.seconds - r.time.seconds;
   if (!(gained > 0)) return std::nullopt;
   // Nothing is converted for another kernel of the same format.
-  if (r.format == base->format && r.name != plan_name && !r.is_peer && !base->is_peer) return 0;
+  if (r.format == baseline->format && r.name != plan_name && !r.is_peer && !baseline->is_peer) return 0;
   if (plans) return std::ceil(r.prepare_seconds / gained);  // the baseline uses the same CSR, without a plan
-  return std::max(0.0, std::ceil((r.prepare_seconds - base->prepare_seconds) / gained));
+  return std::max(0.0, std::ceil((r.prepare_seconds - baseline->prepare_seconds) / gained));
 }
 
 std::string setting_text(const bench_setting& setting) {
@@ -202,17 +202,17 @@ json json_of(const bench_matrix& matrix, const bench_setting& setting) {
                   {"calls_per_sample", r.time.calls_per_sample},
                   {"gflops", matrix.gigaflops(r)},
                   {"bytes_per_second", matrix.bytes_per_second(r)},
-                  {"part_of_ceiling", matrix.bytes_per_second(r) / setting.ceiling()},
+                  {"fraction_of_ceiling", matrix.bytes_per_second(r) / setting.ceiling()},
                   {"prepare_seconds", r.prepare_seconds},
                   {"pays_after", matrix.pays_after(r, setting)}});
     results.push_back(std::move(row));
   }
-  const bench_result* const base = matrix.find_baseline(setting);
+  const bench_result* const baseline = matrix.find_baseline(setting);
   return joined(
       matrix_json(matrix.name, matrix.precision, setting.values, matrix.rows, matrix.cols, matrix.entries),
       {{"compulsory_bytes", matrix.compulsory_bytes},
        {"fits_in_cache", matrix.compulsory_bytes <= setting.on->cache_bytes()},
-       {"baseline", base ? json(base->name) : json()},
+       {"baseline", baseline ? json(baseline->name) : json()},
        {"note", matrix.note},
        {"results", results}});
 }

@@ -115,7 +115,8 @@ json bench_summary::json_value() const {
     if (all->paid.empty()) continue;
     const range ceiling = range_of(all->ceiling), memory = range_of(all->memory), paid = range_of(all->paid);
     out[precision]["plan_figures"] = {
-        {"part_of_ceiling", {{"least", ceiling.least}, {"median", ceiling.median}, {"most", ceiling.most}}},
+        {"fraction_of_ceiling",
+         {{"least", ceiling.least}, {"median", ceiling.median}, {"most", ceiling.most}}},
         {"times_csr_bytes", {{"median", memory.median}, {"most", memory.most}}},
         {"pays_after", {{"median", paid.median}, {"worst", paid.most}}}};
   }

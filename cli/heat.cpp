@@ -125,15 +125,16 @@ std::string duration_text(double seconds) {
 
 /// The picture where there was no step: a curve, not a field over time.
 void write_profile(const heat_command& command, const cell_grid& grid, const small_field& row) {
-  const double low = row.lowest(), high = row.highest(), rim = 0.05 * (high > low ? high - low : 1.0);
+  const double low = row.lowest(), high = row.highest(), margin = 0.05 * (high > low ? high - low : 1.0);
   std::vector<double> x(row.value.size());
   for (std::size_t c = 0; c < x.size(); ++c)
     x[c] = (static_cast<double>(c) + 0.5) / static_cast<double>(x.size());
-  write_chart(command.plot, line_chart{.title = fmt::format("Heat on a line: {}, {}, t = 0",
-                                                            counted(grid.side, "cell"), command.boundary),
-                                       .x = {.label = "x"},
-                                       .y = {.label = "temperature", .low = low - rim, .high = high + rim},
-                                       .lines = {{.name = "", .x = std::move(x), .y = row.value}}});
+  write_chart(command.plot,
+              line_chart{.title = fmt::format("Heat on a line: {}, {}, t = 0", counted(grid.side, "cell"),
+                                              command.boundary),
+                         .x = {.label = "x"},
+                         .y = {.label = "temperature", .low = low - margin, .high = high + margin},
+                         .lines = {{.name = "", .x = std::move(x), .y = row.value}}});
 }
 
 template <class V>
@@ -282,7 +283,7 @@ void set_up_heat(command& c) {
   c.choice("--method", options.method, {"fused", "ell+blas", "cusparse"},
            "fused: several steps per pass; ell+blas: the lecture's method; cusparse: GPU only (fused)");
   c.number("--steps-per-pass", options.solve.steps_per_pass, "K", {1, 1e9},
-           "Most steps in a pass over memory (chosen for the device); the result has the same bits");
+           "Most steps in one pass over memory (chosen for the device); does not change the result");
   c.device(options.device, "Device to run on (cpu)");
   c.kernel(options.solve.kernel,
            "Store the matrix and use this kernel, one step per pass; nz list shows them");

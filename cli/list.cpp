@@ -11,10 +11,12 @@
 namespace nz::cli {
 namespace {
 
-std::string devices_of(std::string_view kernel_name) {
+/// A kernel of the same name on another device may have another summary: then it has a line of its own.
+std::string devices_of(const kernel_row& of) {
   std::string out;
   for (const kernel_row& kernel : kernels())
-    if (kernel.name == kernel_name) out += (out.empty() ? "" : ", ") + std::string(name_of(kernel.runs_on));
+    if (kernel.name == of.name && kernel.summary == of.summary)
+      out += (out.empty() ? "" : ", ") + std::string(name_of(kernel.runs_on));
   return out;
 }
 
@@ -24,8 +26,8 @@ void print_tables() {
     format_table.add({std::string(format.name), std::string(format.summary)});
   table kernel_table({"kernel", "format", "runs on", "repeatable", ""});
   for (const kernel_row& kernel : kernels()) {
-    const std::string devices = devices_of(kernel.name);
-    if (!devices.starts_with(name_of(kernel.runs_on))) continue;  // its first row names all its devices
+    const std::string devices = devices_of(kernel);
+    if (!devices.starts_with(name_of(kernel.runs_on))) continue;  // the first of these rows names all devices
     kernel_table.add({std::string(kernel.name), std::string(kernel.format), devices,
                       kernel.is_repeatable ? "yes" : "no", std::string(kernel.summary)});
   }

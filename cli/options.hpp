@@ -113,7 +113,7 @@ class command {
   void budget(padding_budget& value);
   void values(std::string& value);
   void remember(std::string& path) {
-    file("--remember", path, "JSON file of plans: use the choice found there, add a new one");
+    file("--remember", path, "JSON file of choices: use the one found there, or add a new one");
   }
   void json(bool& value) { flag("--json", value, "Print JSON"); }
 

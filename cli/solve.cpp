@@ -201,7 +201,7 @@ void set_up_solve(command& c) {
   c.number("--tolerance", options.tolerance, "T", {0, 1},
            "Stop when |b - A x| <= T |b| (1e-8; 1e-5 in float)");
   c.number("--max-iterations", options.solve.max_iterations, "N", {1, 1e15},
-           "Stop after N iterations (ten times the number of rows)");
+           "Stop after N iterations (ten times the number of rows, at least 100)");
   c.choice("--preconditioner", options.preconditioner, {"none", "jacobi"},
            "none, or jacobi: the diagonal of the matrix (none)");
   c.choice("--method", options.method, {"cg", "blas"},

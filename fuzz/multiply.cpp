@@ -190,8 +190,8 @@ index block_size_for(unsigned choice) {
 /// One triangle gives a symmetric matrix back, and every kernel its product.
 void require_triangle(const csr<double>& a, unsigned choice) {
   const index block_size = block_size_for(choice),
-              panel_cols = static_cast<index>(choice / 32) % block_size + 1;
-  const auto triangle = to_sbsr(a, {.block_size = block_size, .panel_cols = panel_cols});
+              group_cols = static_cast<index>(choice / 32) % block_size + 1;
+  const auto triangle = to_sbsr(a, {.block_size = block_size, .group_cols = group_cols});
   require_back(triangle, footprint_of(triangle), a);
   require_products(a, choice);
 }

@@ -1,4 +1,4 @@
-// The loop that anyone would write: a thread takes a stretch of rows, all stretches of about equally many
+// The loop that anyone would write: a thread takes a range of rows, all ranges of about equally many
 // entries. Row offsets are in 32 bits where they fit, as they are in everybody's CSR.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// PETSc's MatMult, one MPI rank in place of each thread, each with a stretch of rows of about equally many
+// PETSc's MatMult, one MPI rank in place of each thread, each with a range of rows of about equally many
 // entries. Started by itself, the program starts its ranks; rank 0 then talks to nz, and the others do as it
 // does.
 //   petsc aij|sell
@@ -32,9 +32,9 @@ int ranks() {
 }
 
 /// The part of a matrix that this rank holds. All ranks make, use and destroy it together.
-class share_of_matrix {
+class local_rows {
  public:
-  share_of_matrix(const peers::matrix_file& file, const std::string& type) {
+  local_rows(const peers::matrix_file& file, const std::string& type) {
     first_ = first_row(file, rank_of_this()), last_ = first_row(file, rank_of_this() + 1);
     const PetscInt mine = last_ - first_;
     const std::int64_t begin = file.row_begin[first_], count = file.row_begin[last_] - begin;
@@ -67,14 +67,14 @@ class share_of_matrix {
     std::copy_n(file.x<double>() + x_begin, x_end - x_begin, x);
     require(VecRestoreArray(x_, &x));
   }
-  ~share_of_matrix() {
+  ~local_rows() {
     MatDestroy(&a_);
     MatDestroy(&source_);
     VecDestroy(&x_);
     VecDestroy(&y_);
   }
-  share_of_matrix(const share_of_matrix&) = delete;
-  share_of_matrix& operator=(const share_of_matrix&) = delete;
+  local_rows(const local_rows&) = delete;
+  local_rows& operator=(const local_rows&) = delete;
 
   double time(int calls) {
     require(MatMult(a_, x_, y_));  // to be warm again: others had their turn since
@@ -135,18 +135,18 @@ order wait_for_order() {
 }
 
 /// What every rank does for an order.
-double obey(const order& what, const std::string& type, std::unique_ptr<share_of_matrix>& share) {
+double obey(const order& what, const std::string& type, std::unique_ptr<local_rows>& mine) {
   switch (what.what) {
     case 'm':
-      share = std::make_unique<share_of_matrix>(peers::matrix_file(what.path), type);
-      return share->seconds;
+      mine = std::make_unique<local_rows>(peers::matrix_file(what.path), type);
+      return mine->seconds;
     case 'r':
-      share->write_result(what.path);
+      mine->write_result(what.path);
       return 0;
     case 't':
-      return share->time(what.calls);
+      return mine->time(what.calls);
     default:
-      share.reset();
+      mine.reset();
       return 0;
   }
 }
@@ -166,11 +166,11 @@ class with_petsc final : public peers::multiplier {
     if (path.size() >= sizeof now.path) throw std::runtime_error("too long a path");
     std::memcpy(now.path, path.data(), path.size());
     send_to_all(now);
-    return obey(now, type_, share_);
+    return obey(now, type_, mine_);
   }
 
   std::string type_;
-  std::unique_ptr<share_of_matrix> share_;
+  std::unique_ptr<local_rows> mine_;
 };
 
 void require_what_petsc_takes(const peers::matrix_file& file) {
@@ -195,8 +195,8 @@ int run_rank(const std::string& type) {
     });
     send_to_all({});
   } else {
-    std::unique_ptr<share_of_matrix> share;
-    for (order now = wait_for_order(); now.what != 'q'; now = wait_for_order()) obey(now, type, share);
+    std::unique_ptr<local_rows> mine;
+    for (order now = wait_for_order(); now.what != 'q'; now = wait_for_order()) obey(now, type, mine);
   }
   PetscFinalize();
   return status;

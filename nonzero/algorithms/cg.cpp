@@ -275,11 +275,11 @@ template <class V> class solver {
       v_.inverse_diagonal = vector<V>(on, inverse);
     }
     sum_ = vector<double>(on, 1);
-    block_ = options.check_every > 0 ? options.check_every : steps_per_block(*on);
+    batch_ = options.check_every > 0 ? options.check_every : steps_per_batch(*on);
     if (options.method == cg_method::fused)
-      loop_ = std::make_unique<fused_cg<V>>(v_, block_);
+      loop_ = std::make_unique<fused_cg<V>>(v_, batch_);
     else
-      loop_ = std::make_unique<blas_cg<V>>(v_, block_);
+      loop_ = std::make_unique<blas_cg<V>>(v_, batch_);
     out_.vectors = loop_->vectors();
   }
 
@@ -321,7 +321,7 @@ template <class V> class solver {
     if (1 <= options_.tolerance) return cg_end::converged;
     while (out_.iterations < most_) {
       if (!is_planned_again_ && out_.iterations >= late * expected_) plan_again();
-      const auto count = static_cast<int>(std::min<std::int64_t>(block_, most_ - out_.iterations));
+      const auto count = static_cast<int>(std::min<std::int64_t>(batch_, most_ - out_.iterations));
       const auto states = loop_->advance(count, threshold());
       clock_.add(count);
       for (const gradient_state& state : states) {
@@ -370,7 +370,7 @@ template <class V> class solver {
   V scale_;
   std::int64_t most_ = 0, expected_ = 0;  // iterations
   bool is_planned_again_ = false;
-  int block_ = 1;  // iterations between two reads
+  int batch_ = 1;  // iterations between two reads
   double b_norm_ = 0;
   vector<V> b_;
   std::shared_ptr<const prepared_matrix<V>> prepared_;

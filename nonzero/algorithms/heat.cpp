@@ -38,7 +38,7 @@ template <class V> class heat_steps {
 
   std::string kernel;
   int steps_per_pass = 1;
-  std::int64_t block = 1;  // steps between two reads of the norm
+  std::int64_t batch = 1;  // steps between two reads of the norm
 
  protected:
   heat_steps() = default;
@@ -75,7 +75,7 @@ template <class V> class stencil_steps final : public turning_steps<V> {
     this->steps_per_pass =
         steps_->steps_in_pass(most_in_pass > 0 ? most_in_pass : std::numeric_limits<int>::max());
     constexpr int passes = 8;
-    this->block = std::int64_t{passes} * this->steps_per_pass;
+    this->batch = std::int64_t{passes} * this->steps_per_pass;
   }
   void advance(std::int64_t steps) override {
     while (steps > 0) {
@@ -102,7 +102,7 @@ template <class V> class fused_kernel_steps final : public turning_steps<V> {
         factor_(static_cast<V>(factor)),
         sums_(on, 1) {
     this->kernel = name;
-    this->block = steps_per_block(*on);
+    this->batch = steps_per_batch(*on);
   }
   void advance(std::int64_t steps) override {
     for (; steps > 0; --steps) {
@@ -133,7 +133,7 @@ template <class V> class blas_steps final : public heat_steps<V> {
         y_(on, initial.size()),
         norm_(on, 1) {
     this->kernel = a_.report.kernel;
-    this->block = steps_per_block(*on);
+    this->batch = steps_per_batch(*on);
   }
   void advance(std::int64_t steps) override {
     for (; steps > 0; --steps) {
@@ -144,7 +144,7 @@ template <class V> class blas_steps final : public heat_steps<V> {
   }
   double norm() override { return static_cast<double>(norm_.to_host()[0]); }
   void remember() override {
-    if (this->block > 1) q_.where()->copy(kept_.data(), q_.data(), q_.bytes(), {});
+    if (this->batch > 1) q_.where()->copy(kept_.data(), q_.data(), q_.bytes(), {});
   }
   void go_back() override { q_.where()->copy(q_.data(), kept_.data(), q_.bytes(), {}); }
   const vector<V>& q() const override { return q_; }
@@ -275,9 +275,9 @@ template <class V> class looks {
   std::int64_t last_ = -1, next_ = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Makes a block of steps, or fewer where one of them is the last. Returns how many.
+/// Makes a batch of steps, or fewer where one of them is the last. Returns how many.
 template <class V>
-std::int64_t run_block(heat_steps<V>& state, std::int64_t steps, double epsilon, step_clock& clock,
+std::int64_t run_batch(heat_steps<V>& state, std::int64_t steps, double epsilon, step_clock& clock,
                        heat_result<V>& out) {
   clock.leave_out();
   state.remember();
@@ -321,8 +321,8 @@ heat_result<V> solve_heat(const cell_grid& grid, std::span<const V> initial, con
   step_clock clock;
   while (out.steps < options.max_steps && !out.is_converged && !out.is_stuck) {
     const std::int64_t planned =
-        std::min({state->block, options.max_steps - out.steps, looking.next() - out.steps});
-    out.steps += run_block(*state, planned, options.epsilon, clock, out);
+        std::min({state->batch, options.max_steps - out.steps, looking.next() - out.steps});
+    out.steps += run_batch(*state, planned, options.epsilon, clock, out);
     out.is_stuck = !out.is_converged && waiting.is_over(out.steps, out.norm);
     if (options.progress) options.progress(out.steps, out.norm);
     if (out.steps == looking.next()) looking.look_at(out.steps);

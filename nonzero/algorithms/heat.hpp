@@ -57,7 +57,7 @@ template <class V> struct heat_result {
   double spacing = 0, time_step = 0;
   std::string kernel;  // "stencil" where no matrix is stored
   int steps_per_pass = 1;
-  double step_seconds = 0;  // of a step; without the first block of steps, if there are more
+  double step_seconds = 0;  // of a step; without the first batch of steps, if there are more
 };
 
 /// From one cell to the next: 1 / (side + 1) where the outside is 0, 1 / side where it mirrors the cells.

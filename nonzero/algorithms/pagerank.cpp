@@ -101,7 +101,7 @@ template <class V> class rank_loop {
         is_spreading_(options.sinks == sink_rule::redistribute && graph.sinks > 0),
         loop_{.most_steps = options.max_iterations,
               .sums = is_spreading_ ? 2 : 1,
-              .block = options.check_every > 0 ? options.check_every : steps_per_block(*links.where())} {
+              .batch = options.check_every > 0 ? options.check_every : steps_per_batch(*links.where())} {
     const auto& on = links.where();
     std::vector<V> jumps = jumps_of<V>(options.personalization, pages_);
     if (!jumps.empty()) jumps = graph.template renumbered<V>(jumps);

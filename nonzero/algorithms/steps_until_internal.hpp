@@ -22,37 +22,37 @@ struct step_place {
 struct step_loop {
   std::int64_t most_steps = 0;
   int sums = 2;   // of a step
-  int block = 1;  // steps between two reads of their sums by the host
+  int batch = 1;  // steps between two reads of their sums by the host
   stream in = {};
 
-  /// How many states the steps use in turn. The state in which a block began is not written, so that the
-  /// block can be repeated.
-  int states() const { return block > 1 ? 3 : 2; }
-  /// How long the vector of sums is: a block's beside those of the block before.
+  /// How many states the steps use in turn. The state in which a batch began is not written, so that the
+  /// batch can be repeated.
+  int states() const { return batch > 1 ? 3 : 2; }
+  /// How long the vector of sums is: a batch's beside those of the batch before.
   std::size_t sums_size() const {
-    return std::size_t{2} * static_cast<std::size_t>(block) * static_cast<std::size_t>(sums);
+    return std::size_t{2} * static_cast<std::size_t>(batch) * static_cast<std::size_t>(sums);
   }
   /// Where the first step reads the sums of the one before: the caller writes them.
   std::size_t before_first() const { return sums_size() - static_cast<std::size_t>(sums); }
 };
 
 /// Steps between two reads by the host; many where each read waits for the device.
-inline int steps_per_block(const device& on) { return on.kind() == device_kind::cpu ? 1 : 16; }
+inline int steps_per_batch(const device& on) { return on.kind() == device_kind::cpu ? 1 : 16; }
 
 struct steps_result {
   std::int64_t steps = 0;
   int state = 0;            // which one the last step has written
   bool is_done = false;     // whether a step was the last, before there were most_steps
-  double step_seconds = 0;  // of a step; without the first block, if there are more
+  double step_seconds = 0;  // of a step; without the first batch, if there are more
 };
 
-/// Times steps, without the first block, which also loads the kernels' code.
+/// Times steps, without the first batch, which also loads the kernels' code.
 class step_clock {
  public:
   void add(std::int64_t steps) {
     const auto now = std::chrono::steady_clock::now();
     const double seconds = std::chrono::duration<double>(now - last_).count();
-    if (blocks_++ == 1) seconds_ = 0, steps_ = 0;
+    if (batches_++ == 1) seconds_ = 0, steps_ = 0;
     seconds_ += seconds;
     steps_ += steps;
     last_ = now;
@@ -63,38 +63,38 @@ class step_clock {
 
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  std::int64_t blocks_ = 0, steps_ = 0;
+  std::int64_t batches_ = 0, steps_ = 0;
   double seconds_ = 0;
 };
 
 /// Runs steps, from state 0 on, up to the first for which is_last(number, its sums); it is called once for
-/// each step, in order. run(step_place) puts one step into the stream. The host reads the sums of a block in
-/// one copy. Where the last step is inside a block, the block is repeated up to it, so that the result has
-/// the same bits for any size of blocks (from kernels that are repeatable).
+/// each step, in order. run(step_place) puts one step into the stream. The host reads the sums of a batch in
+/// one copy. Where the last step is inside a batch, the batch is repeated up to it, so that the result has
+/// the same bits for any size of batches (from kernels that are repeatable).
 template <class Run, class IsLast>
 steps_result steps_until(const step_loop& loop, const vector<double>& sums, const Run& run,
                          const IsLast& is_last) {
   const auto width = static_cast<std::size_t>(loop.sums);
-  std::vector<double> seen(static_cast<std::size_t>(loop.block) * width);
+  std::vector<double> seen(static_cast<std::size_t>(loop.batch) * width);
   steps_result out;
   step_clock clock;
-  // Of the step `i` of the block that begins with step out.steps in the state out.state.
+  // Of the step `i` of the batch that begins with step out.steps in the state out.state.
   const auto place = [&](int i) {
     const auto state = [&](int after) {
       return (out.state + (after == 0 ? 0 : 2 - after % 2)) % loop.states();
     };
-    const auto slots = static_cast<std::int64_t>(2) * loop.block;
+    const auto slots = static_cast<std::int64_t>(2) * loop.batch;
     const std::int64_t number = out.steps + i;
     return step_place{number, state(i), state(i + 1),
                       static_cast<std::size_t>((number + slots - 1) % slots) * width,
                       static_cast<std::size_t>(number % slots) * width};
   };
-  const auto run_block = [&](int count) {
+  const auto run_batch = [&](int count) {
     for (int i = 0; i < count; ++i) run(place(i));
   };
   while (!out.is_done && out.steps < loop.most_steps) {
-    const auto count = static_cast<int>(std::min<std::int64_t>(loop.block, loop.most_steps - out.steps));
-    run_block(count);
+    const auto count = static_cast<int>(std::min<std::int64_t>(loop.batch, loop.most_steps - out.steps));
+    run_batch(count);
     device& on = *sums.where();
     on.copy(seen.data(), sums.data() + place(0).at, static_cast<std::size_t>(count) * width * sizeof(double),
             loop.in);
@@ -106,8 +106,8 @@ steps_result steps_until(const step_loop& loop, const vector<double>& sums, cons
                                                   static_cast<std::size_t>(kept) * width, width));
       ++kept;
     }
-    // The state before the block's last step still exists, those before it do not.
-    if (kept + 1 < count) run_block(kept);
+    // The state before the batch's last step still exists, those before it do not.
+    if (kept + 1 < count) run_batch(kept);
     out.state = place(kept - 1).to;
     out.steps += kept;
   }

@@ -1,9 +1,10 @@
 // Each bin of rows goes through the blocks of columns: the block's x and the bin's sums stay in the cache,
-// and the next block's x is prefetched. Good: x gathered from everywhere, by rows so long that a bin and a
-// block have many entries in common. Bad: short rows and very many columns: each bin reads all of x. Traffic:
-// 12 bytes per entry in double, and x once for each bin, from the last-level cache if it fits. Source: column
-// blocks as in Nishtala, Vuduc, Demmel, Yelick, "When cache blocking of sparse matrix vector multiply works
-// and why" (2007); here with entries interleaved so that additions do not wait.
+// and the next block's x is prefetched.
+// Good: x gathered from everywhere, by rows so long that a bin and a block have many entries in common.
+// Bad: short rows and very many columns: each bin reads all of x.
+// Traffic: 12 bytes per entry in double, and x once for each bin, from the last-level cache if it fits.
+// Source: column blocks as in Nishtala, Vuduc, Demmel, Yelick, "When cache blocking of sparse matrix vector
+// multiply works and why" (2007); here with entries interleaved so that additions do not wait.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -94,11 +95,11 @@ constexpr double few_blocks = 4;          // always accepted
 
 /// Joins small chunks of rows to bins, as many as fit. Long rows are chunks of their own.
 chunking split_rows(std::span<const offset> row_begin) {
-  chunking small = cut_into_chunks(row_begin, small_chunk);
+  chunking small = split_into_chunks(row_begin, small_chunk);
   chunking out;
   out.segments = std::move(small.segments);
-  for (index c = 0; c < small.chunks(); ++c) {
-    const index end = small.first_row[c + 1], bins = out.chunks();
+  for (index c = 0; c < small.count(); ++c) {
+    const index end = small.first_row[c + 1], bins = out.count();
     const offset cost = small.cost_before[c + 1];
     const bool is_long = cost == small.cost_before[c], follows_long = bins == 0 || out.is_long_row(bins - 1);
     if (!is_long && !follows_long && end - out.first_row[bins - 1] <= most_bin_rows &&
@@ -128,9 +129,10 @@ double entries_beside(std::span<const offset> row_begin) {
 }
 
 /// Every bin is a panel. Throws `unsupported` if rows have too few entries for the blocks.
-binned_cut cut_into_bins(const chunking& cut, std::span<const offset> row_begin, index cols) {
-  binned_cut out{least_block_cols, {cut.first_row.begin(), cut.first_row.end()}, {}, long_rows_of(cut)};
-  for (index b = 0; b <= cut.chunks(); ++b) out.panel_bin.push_back(b);
+binned_layout split_into_bins(const chunking& chunks, std::span<const offset> row_begin, index cols) {
+  binned_layout out{
+      least_block_cols, {chunks.first_row.begin(), chunks.first_row.end()}, {}, long_rows_of(chunks)};
+  for (index b = 0; b <= chunks.count(); ++b) out.panel_bin.push_back(b);
   const double most_blocks = std::max(few_blocks, blocks_per_entry * entries_beside(row_begin));
   const auto are_too_many = [&] { return static_cast<double>(cols) / out.block_cols > most_blocks; };
   while (out.block_cols < binned<double>::most_block_cols && are_too_many()) out.block_cols *= 2;
@@ -141,8 +143,8 @@ binned_cut cut_into_bins(const chunking& cut, std::span<const offset> row_begin,
 
 template <class A, class V> class binned_one_pass final : public chunked_matrix<V> {
  public:
-  binned_one_pass(csr_view<A> a, const chunking& cut, binned<A> bins, std::string_view simd)
-      : chunked_matrix<V>(a.rows, a.cols, with_segments_apart(cut, bins, a)),
+  binned_one_pass(csr_view<A> a, const chunking& chunks, binned<A> bins, std::string_view simd)
+      : chunked_matrix<V>(a.rows, a.cols, with_segments_apart(chunks, bins, a)),
         full_(compiled_functions<one_pass_functions<A, V>>::find(simd)),
         single_(compiled_functions<one_pass_functions<float, V>>::find(simd)),
         long_rows_(compiled_functions<csr_functions<A, V>>::find(simd)),
@@ -157,17 +159,17 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
   void find_sums(index bin, const V* x, V* sums) const override {
     std::fill_n(sums, a_.bin_row[bin + 1] - a_.bin_row[bin], V{0});
     for (index block = 0; block < a_.blocks(); ++block) {
-      const offset segment = a_.segment(bin, block, bin), from = a_.segment_begin[segment];
-      add_segment(from, a_.segment_begin[segment + 1] - from, x + offset{block} * a_.block_cols, sums,
-                  next_x(segment, block, x));
+      const offset cell = a_.cell(bin, block, bin), from = a_.cell_begin[cell];
+      add_cell(from, a_.cell_begin[cell + 1] - from, x + offset{block} * a_.block_cols, sums,
+               next_x(cell, block, x));
     }
   }
 
-  /// The next block's x, if the next segment uses most of it.
-  fetch_ahead next_x(offset segment, index block, const V* x) const {
+  /// The next block's x, if the next cell uses most of it.
+  fetch_ahead next_x(offset cell, index block, const V* x) const {
     if (block + 1 >= a_.blocks()) return {};
-    const offset here = a_.segment_begin[segment + 1] - a_.segment_begin[segment],
-                 next = a_.segment_begin[segment + 2] - a_.segment_begin[segment + 1];
+    const offset here = a_.cell_begin[cell + 1] - a_.cell_begin[cell],
+                 next = a_.cell_begin[cell + 2] - a_.cell_begin[cell + 1];
     const offset begin = offset{block + 1} * a_.block_cols,
                  end = std::min<offset>(a_.cols, begin + a_.block_cols);
     const offset lines = (end - begin) * offset{sizeof(V)} / line_bytes;
@@ -176,7 +178,7 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
             static_cast<int>(8 * lines / here + 1)};
   }
 
-  void add_segment(offset from, offset entries, const V* x, V* sums, fetch_ahead ahead) const {
+  void add_cell(offset from, offset entries, const V* x, V* sums, fetch_ahead ahead) const {
     const std::uint16_t *col = a_.col.data() + from, *row = a_.row.data() + from;
     if (a_.values == packed_values::one)
       full_.add_scaled(col, row, a_.val[0], entries, x, sums, ahead);
@@ -200,9 +202,9 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
 
 kernel_row binned_one_pass_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    const chunking cut = split_rows(a.row_begin);
-    auto bins = to_binned(a, cut_into_bins(cut, a.row_begin, a.cols), run_in_team);
-    return std::make_unique<binned_one_pass<A, V>>(a, cut, std::move(bins), options.simd);
+    const chunking chunks = split_rows(a.row_begin);
+    auto bins = to_binned(a, split_into_bins(chunks, a.row_begin, a.cols), run_in_team);
+    return std::make_unique<binned_one_pass<A, V>>(a, chunks, std::move(bins), options.simd);
   }>({.name = "binned_one_pass",
       .format = "binned",
       .summary = "bins of rows, and in each bin blocks of columns",

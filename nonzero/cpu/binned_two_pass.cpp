@@ -1,10 +1,10 @@
 // Panel by panel, in two passes. The first multiplies, one block of columns after the other while the block's
 // x is in the cache, and writes each product to its bin of rows. The second adds the products, bin by bin
-// while the bin's sums are in the cache. The products of one panel are stored between the passes. Good: x
-// gathered from everywhere (graphs, random columns) and larger than the L2 cache. Bad: anything else: each
-// product is written and read once more. Traffic: 12 bytes per entry in double, x once per panel, the
-// products twice through the last-level cache. Source: Beamer, Asanović, Patterson, "Reducing Pagerank
-// communication via propagation blocking" (2017).
+// while the bin's sums are in the cache. The products of one panel are stored between the passes.
+// Good: x gathered from everywhere (graphs, random columns) and larger than the L2 cache.
+// Bad: anything else: each product is written and read once more.
+// Traffic: 12 bytes per entry in double, x once per panel, the products twice through the last-level cache.
+// Source: Beamer, Asanović, Patterson, "Reducing Pagerank communication via propagation blocking" (2017).
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -83,43 +83,43 @@ constexpr index most_bin_rows = 4096;            // their sums fit into L1
 constexpr offset bin_cost = 16 * most_bin_rows;  // entries and sixteen times the rows of a bin
 constexpr index panels = 6;                      // the products of one take little memory
 constexpr index least_block_cols = 8192;         // their x fits into L1
-constexpr offset segment_entries = 64;           // a block gets more columns if segments would have fewer
+constexpr offset cell_entries = 64;              // a block gets more columns if cells would have fewer
 
 /// Panels of about the same cost.
-std::vector<index> cut_into_panels(const chunking& cut) {
+std::vector<index> split_into_panels(const chunking& chunks) {
   std::vector<index> panel_bin{0};
-  const double cost = static_cast<double>(cut.cost_before.back()) / panels;
+  const double cost = static_cast<double>(chunks.cost_before.back()) / panels;
   for (index p = 1; p <= panels; ++p) {
-    const auto bin =
-        std::lower_bound(cut.cost_before.begin(), cut.cost_before.end(), static_cast<offset>(cost * p)) -
-        cut.cost_before.begin();
-    const index end = p == panels ? cut.chunks() : static_cast<index>(bin);
+    const auto bin = std::lower_bound(chunks.cost_before.begin(), chunks.cost_before.end(),
+                                      static_cast<offset>(cost * p)) -
+                     chunks.cost_before.begin();
+    const index end = p == panels ? chunks.count() : static_cast<index>(bin);
     if (end > panel_bin.back()) panel_bin.push_back(end);
   }
   return panel_bin;
 }
 
-binned_cut cut_into_bins(const chunking& cut, offset entries, index cols) {
-  binned_cut out{least_block_cols,
-                 {cut.first_row.begin(), cut.first_row.end()},
-                 cut_into_panels(cut),
-                 long_rows_of(cut)};
+binned_layout split_into_bins(const chunking& chunks, offset entries, index cols) {
+  binned_layout out{least_block_cols,
+                    {chunks.first_row.begin(), chunks.first_row.end()},
+                    split_into_panels(chunks),
+                    long_rows_of(chunks)};
   while (out.block_cols < binned<double>::most_block_cols &&
-         cols / out.block_cols * offset{cut.chunks()} > entries / segment_entries)
+         cols / out.block_cols * offset{chunks.count()} > entries / cell_entries)
     out.block_cols *= 2;
   return out;
 }
 
 template <class A, class V> class binned_two_pass final : public prepared_matrix<V> {
  public:
-  binned_two_pass(csr_view<A> a, const chunking& cut, std::string_view simd)
+  binned_two_pass(csr_view<A> a, const chunking& chunks, std::string_view simd)
       : prepared_matrix<V>(a.rows, a.cols, cpu_device()),
         full_(compiled_functions<binned_functions<A, V>>::find(simd)),
         single_(compiled_functions<binned_functions<float, V>>::find(simd)),
         long_rows_(compiled_functions<csr_functions<A, V>>::find(simd)),
-        a_(to_binned(a, cut_into_bins(cut, a.nnz(), a.cols), run_in_team)),
-        cut_(with_segments_apart(cut, a_, a)),
-        segment_sums_(cut_.segments.size()) {
+        a_(to_binned(a, split_into_bins(chunks, a.nnz(), a.cols), run_in_team)),
+        chunks_(with_segments_apart(chunks, a_, a)),
+        segment_sums_(chunks_.segments.size()) {
     offset longest = 0;
     for (index p = 0; p < a_.panels(); ++p) longest = std::max(longest, panel_begin(p + 1) - panel_begin(p));
     products_.resize(static_cast<std::size_t>(longest));
@@ -131,22 +131,19 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   }
   /// The products are written and read. (x, read once per panel from the last-level cache, is not counted.)
   std::uint64_t traffic() const override {
-    return prepared_matrix<V>::traffic() +
-           2 * static_cast<std::uint64_t>(a_.segment_begin.back()) * sizeof(V);
+    return prepared_matrix<V>::traffic() + 2 * static_cast<std::uint64_t>(a_.cell_begin.back()) * sizeof(V);
   }
 
  private:
-  offset panel_begin(index panel) const {
-    return a_.segment_begin[offset{a_.panel_bin[panel]} * a_.blocks()];
-  }
+  offset panel_begin(index panel) const { return a_.cell_begin[offset{a_.panel_bin[panel]} * a_.blocks()]; }
 
   /// Where the row numbers of a bin begin.
   offset bin_begin(index bin) const {
     if (a_.blocks() == 0) return 0;
-    if (bin == a_.bins()) return a_.segment_begin.back();
+    if (bin == a_.bins()) return a_.cell_begin.back();
     const auto panel =
         std::upper_bound(a_.panel_bin.begin(), a_.panel_bin.end(), bin) - a_.panel_bin.begin() - 1;
-    return a_.segment_row[a_.segment(static_cast<index>(panel), 0, bin)];
+    return a_.cell_row[a_.cell(static_cast<index>(panel), 0, bin)];
   }
 
   void run(V alpha, const V* x, V beta, V* y, stream) const override {
@@ -164,13 +161,13 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
 
   /// for_bin(bin, first row, sums) in parallel.
   template <class ForBin> void run_bins(const V* x, ForBin for_bin) const {
-#  pragma omp parallel if (cut_.cost_before.back() +                                          \
-                               static_cast <offset>(cut_.segments.size()) * segment_length >= \
+#  pragma omp parallel if (chunks_.cost_before.back() +                                          \
+                               static_cast <offset>(chunks_.segments.size()) * segment_length >= \
                            least_parallel_cost)
     {
-      const chunk_range segments = equal_range(static_cast<offset>(cut_.segments.size()));
+      const chunk_range segments = equal_range(static_cast<offset>(chunks_.segments.size()));
       for (offset p = segments.begin; p < segments.end; ++p)
-        segment_sums_[p] = long_rows_.sum(a_.long_rows, cut_.segments[p], x);
+        segment_sums_[p] = long_rows_.sum(a_.long_rows, chunks_.segments[p], x);
       for (index panel = 0; panel < a_.panels(); ++panel) {
         multiply_panel(panel, x);
 #  pragma omp barrier
@@ -186,12 +183,12 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
                  bins = a_.panel_bin[panel + 1] - a_.panel_bin[panel];
     const offset count = bins * a_.blocks();
     const chunk_range mine =
-        equal_cost_range({a_.segment_begin.data() + first, static_cast<std::size_t>(count) + 1});
+        equal_cost_range({a_.cell_begin.data() + first, static_cast<std::size_t>(count) + 1});
     for (offset s = mine.begin; s < mine.end; ++s) {
-      const offset from = a_.segment_begin[first + s], entries = a_.segment_begin[first + s + 1] - from;
+      const offset from = a_.cell_begin[first + s], entries = a_.cell_begin[first + s + 1] - from;
       if (entries > 0)
         multiply_entries(from, entries, x + s / bins * a_.block_cols,
-                         products_.data() + (a_.segment_row[first + s] - panel_begin(panel)));
+                         products_.data() + (a_.cell_row[first + s] - panel_begin(panel)));
     }
   }
 
@@ -208,7 +205,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   template <class ForBin> void add_panel(index panel, ForBin& for_bin) const {
     const index first = a_.panel_bin[panel], last = a_.panel_bin[panel + 1];
     const chunk_range mine =
-        equal_cost_range({cut_.cost_before.data() + first, static_cast<std::size_t>(last - first) + 1});
+        equal_cost_range({chunks_.cost_before.data() + first, static_cast<std::size_t>(last - first) + 1});
     for (index bin = first + static_cast<index>(mine.begin); bin < first + mine.end; ++bin) {
       alignas(64) V sums[most_bin_rows];
       const index rows = a_.bin_row[bin + 1] - a_.bin_row[bin];
@@ -216,7 +213,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
       const offset begin = bin_begin(bin);
       full_.add(a_.row.data() + begin, products_.data() + (begin - panel_begin(panel)),
                 bin_begin(bin + 1) - begin, sums);
-      if (cut_.is_long_row(bin)) sums[0] = sum_of_segments<V>(cut_, segment_sums_, a_.bin_row[bin]);
+      if (chunks_.is_long_row(bin)) sums[0] = sum_of_segments<V>(chunks_, segment_sums_, a_.bin_row[bin]);
       for_bin(bin, a_.bin_row[bin], {sums, static_cast<std::size_t>(rows)});
     }
   }
@@ -225,7 +222,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   binned_functions<float, V> single_;
   csr_functions<A, V> long_rows_;
   binned<A> a_;
-  chunking cut_;
+  chunking chunks_;
   mutable array<V> products_, segment_sums_;
 };
 
@@ -234,7 +231,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
 kernel_row binned_two_pass_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
     return std::make_unique<binned_two_pass<A, V>>(
-        a, cut_into_chunks(a.row_begin, {.most_rows = most_bin_rows, .cost = bin_cost, .row_cost = 16}),
+        a, split_into_chunks(a.row_begin, {.most_rows = most_bin_rows, .cost = bin_cost, .row_cost = 16}),
         options.simd);
   }>({.name = "binned_two_pass",
       .format = "binned",

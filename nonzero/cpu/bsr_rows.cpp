@@ -1,8 +1,8 @@
 // Each thread has about the same number of entries. A column of a block is one vector multiply-add with its
-// x; each column of a block has its own sums, so that additions do not wait. Good: small dense blocks, as
-// from several unknowns per mesh node.  Bad: blocks that are not full: their entries are in the rest, which
-// is CSR and summed entry by entry. Traffic: 8.4 bytes per entry of 3 x 3 blocks in double, 4.4 if all values
-// are exact in single, plus x.
+// x; each column of a block has its own sums, so that additions do not wait.
+// Good: small dense blocks, as from several unknowns per mesh node.
+// Bad: blocks that are not full: their entries are in the rest, which is CSR and summed entry by entry.
+// Traffic: 8.4 bytes per entry of 3 x 3 blocks in double, 4.4 if all values are exact in single, plus x.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -123,8 +123,8 @@ namespace {
 
 template <class A, class V> class bsr_rows final : public chunked_matrix<V> {
  public:
-  bsr_rows(bsr<A> a, chunking cut, std::string_view simd)
-      : chunked_matrix<V>(a.rows, a.cols, std::move(cut)),
+  bsr_rows(bsr<A> a, chunking chunks, std::string_view simd)
+      : chunked_matrix<V>(a.rows, a.cols, std::move(chunks)),
         functions_(compiled_functions<bsr_functions<A, V>>::find(simd)),
         a_(std::move(a)) {}
   footprint storage() const override { return footprint_of(a_); }
@@ -132,7 +132,7 @@ template <class A, class V> class bsr_rows final : public chunked_matrix<V> {
  private:
   /// Block rows with blocks are within one chunk; rows before and after them have no blocks.
   void find_sums(index chunk, const V* x, V* sums) const override {
-    const index first = this->cut().first_row[chunk], last = this->cut().first_row[chunk + 1];
+    const index first = this->chunks().first_row[chunk], last = this->chunks().first_row[chunk + 1];
     const index size = a_.block_size, block_last = last / size;
     const index block_first = std::min(first / size + (first % size != 0), block_last);
     const auto past_blocks = std::max(block_last * size, first);
@@ -157,23 +157,23 @@ template <class A, class V> class bsr_rows final : public chunked_matrix<V> {
 };
 
 /// Calls body for the block rows of the calling thread's chunks: it is the first to touch them (NUMA).
-void run_as_multiplied(const chunking& cut, index block_size, index block_rows, const auto& body) {
+void run_as_multiplied(const chunking& chunks, index block_size, index block_rows, const auto& body) {
 #  pragma omp parallel
   {
-    const chunk_range mine = equal_cost_range(cut.cost_before);
+    const chunk_range mine = equal_cost_range(chunks.cost_before);
     const auto block_row = [&](offset chunk) {
-      return chunk == cut.chunks() ? block_rows : cut.first_row[chunk] / block_size;
+      return chunk == chunks.count() ? block_rows : chunks.first_row[chunk] / block_size;
     };
     body(block_row(mine.begin), block_row(mine.end));
   }
 }
 
 template <class A, class V>
-std::unique_ptr<prepared_matrix<V>> place(bsr<A> a, chunking cut, std::span<const offset> row_begin,
+std::unique_ptr<prepared_matrix<V>> place(bsr<A> a, chunking chunks, std::span<const offset> row_begin,
                                           const prepare_options& options) {
-  cut =
-      with_segments_moved(std::move(cut), [&](index row) { return a.rest.row_begin[row] - row_begin[row]; });
-  return std::make_unique<bsr_rows<A, V>>(std::move(a), std::move(cut), options.simd);
+  chunks = with_segments_moved(std::move(chunks),
+                               [&](index row) { return a.rest.row_begin[row] - row_begin[row]; });
+  return std::make_unique<bsr_rows<A, V>>(std::move(a), std::move(chunks), options.simd);
 }
 
 }  // namespace
@@ -184,18 +184,18 @@ kernel_row bsr_rows_row() {
     bsr_options how;
     how.block_size = find_block_size(a);
     how.longest_row = long_row_from;
-    chunking cut = cut_into_chunks(a.row_begin, {.block_rows = how.block_size});
+    chunking chunks = split_into_chunks(a.row_begin, {.block_rows = how.block_size});
     how.run = [&](index block_rows, const auto& body) {
-      run_as_multiplied(cut, how.block_size, block_rows, body);
+      run_as_multiplied(chunks, how.block_size, block_rows, body);
     };
     if constexpr (sizeof(A) == sizeof(double))
       if (auto narrow = to_bsr_of_floats(a, how))
-        return place<float, V>(std::move(*narrow), std::move(cut), a.row_begin, options);
-    bsr<A> converted = to_bsr(a, how);  // before `cut` is moved from
-    return place<A, V>(std::move(converted), std::move(cut), a.row_begin, options);
+        return place<float, V>(std::move(*narrow), std::move(chunks), a.row_begin, options);
+    bsr<A> converted = to_bsr(a, how);  // before `chunks` is moved from
+    return place<A, V>(std::move(converted), std::move(chunks), a.row_begin, options);
   }>({.name = "bsr_rows",
       .format = "bsr",
-      .summary = "equal numbers of entries per thread; one column of a block at a time",
+      .summary = "chunks of about equal cost (entries, plus four per row); one column of a block at a time",
       .is_candidate = true});
 }
 

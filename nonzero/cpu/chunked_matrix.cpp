@@ -25,7 +25,7 @@ template <class V> bool is_product_alone(const fused_step<V>& step) {
 
 }  // namespace
 
-chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size) {
+chunking split_into_chunks(std::span<const offset> row_begin, const chunk_size& size) {
   const index most_rows = size.most_rows, block_rows = size.block_rows;
   const offset most_cost = size.cost, per_row = size.row_cost;
   const auto rows = static_cast<index>(row_begin.size()) - 1;
@@ -71,19 +71,19 @@ chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& si
 }
 
 template <class V>
-chunked_matrix<V>::chunked_matrix(index rows, index cols, chunking cut)
+chunked_matrix<V>::chunked_matrix(index rows, index cols, chunking chunks)
     : prepared_matrix<V>(rows, cols, cpu_device()),
-      cut_(std::move(cut)),
-      segment_sums_(cut_.segments.size()),
-      step_sums_(static_cast<std::size_t>(cut_.chunks())) {
-  for (index c = 0; c < cut_.chunks() && large_sums_.empty(); ++c)
-    if (cut_.first_row[c + 1] - cut_.first_row[c] > most_chunk_rows)
+      chunks_(std::move(chunks)),
+      segment_sums_(chunks_.segments.size()),
+      step_sums_(static_cast<std::size_t>(chunks_.count())) {
+  for (index c = 0; c < chunks_.count() && large_sums_.empty(); ++c)
+    if (chunks_.first_row[c + 1] - chunks_.first_row[c] > most_chunk_rows)
       large_sums_.resize(static_cast<std::size_t>(rows));
 }
 
 template <class V> index chunked_matrix<V>::chunk_of(index row) const {
-  return static_cast<index>(std::upper_bound(cut_.first_row.begin(), cut_.first_row.end(), row) -
-                            cut_.first_row.begin() - 1);
+  return static_cast<index>(std::upper_bound(chunks_.first_row.begin(), chunks_.first_row.end(), row) -
+                            chunks_.first_row.begin() - 1);
 }
 
 /// then(chunk, first row, its sums) in parallel, while the sums are in L1. They are in y, unless it is null.
@@ -91,23 +91,23 @@ template <class V> index chunked_matrix<V>::chunk_of(index row) const {
 template <class V>
 template <class Then>
 void chunked_matrix<V>::run_chunks(const V* x, V* y, Then then) const {
-  const auto segments = static_cast<offset>(cut_.segments.size());
+  const auto segments = static_cast<offset>(chunks_.segments.size());
   const auto find_segments = [&](const chunk_range& of) {
-    for (offset p = of.begin; p < of.end; ++p) segment_sums_[p] = find_segment_sum(cut_.segments[p], x);
+    for (offset p = of.begin; p < of.end; ++p) segment_sums_[p] = find_segment_sum(chunks_.segments[p], x);
   };
   const auto run = [&](index chunk) {
-    const index first = cut_.first_row[chunk], rows = cut_.first_row[chunk + 1] - first;
+    const index first = chunks_.first_row[chunk], rows = chunks_.first_row[chunk + 1] - first;
     alignas(64) V few[most_chunk_rows];
     V* const sums = y != nullptr ? y + first : large_sums_.empty() ? few : large_sums_.data() + first;
-    if (cut_.is_long_row(chunk))
-      sums[0] = sum_of_segments<V>(cut_, segment_sums_, first);
+    if (chunks_.is_long_row(chunk))
+      sums[0] = sum_of_segments<V>(chunks_, segment_sums_, first);
     else
       find_sums(chunk, x, sums);
     then(chunk, first, std::span(sums, static_cast<std::size_t>(rows)));
   };
-  if (cut_.cost_before.back() + segments * segment_length < least_parallel_cost) {
+  if (chunks_.cost_before.back() + segments * segment_length < least_parallel_cost) {
     find_segments({0, segments});
-    for (index chunk = 0; chunk < cut_.chunks(); ++chunk) run(chunk);
+    for (index chunk = 0; chunk < chunks_.count(); ++chunk) run(chunk);
     return;
   }
 #pragma omp parallel
@@ -118,20 +118,20 @@ void chunked_matrix<V>::run_chunks(const V* x, V* y, Then then) const {
     }
     if (!large_sums_.empty()) {
 #pragma omp for schedule(dynamic)
-      for (index chunk = 0; chunk < cut_.chunks(); ++chunk) run(chunk);
+      for (index chunk = 0; chunk < chunks_.count(); ++chunk) run(chunk);
     } else {
-      const chunk_range mine = equal_cost_range(cut_.cost_before);
+      const chunk_range mine = equal_cost_range(chunks_.cost_before);
       for (auto chunk = static_cast<index>(mine.begin); chunk < mine.end; ++chunk) run(chunk);
     }
   }
 }
 
-template <class V> V sum_of_segments(const chunking& cut, std::span<const V> segment_sums, index row) {
-  const auto first = std::lower_bound(cut.segments.begin(), cut.segments.end(), row,
+template <class V> V sum_of_segments(const chunking& chunks, std::span<const V> segment_sums, index row) {
+  const auto first = std::lower_bound(chunks.segments.begin(), chunks.segments.end(), row,
                                       [](const chunking::segment& p, index r) { return p.row < r; });
   V sum = 0;
-  for (auto p = first; p != cut.segments.end() && p->row == row; ++p)
-    sum += segment_sums[static_cast<std::size_t>(p - cut.segments.begin())];
+  for (auto p = first; p != chunks.segments.end() && p->row == row; ++p)
+    sum += segment_sums[static_cast<std::size_t>(p - chunks.segments.begin())];
   return sum;
 }
 

@@ -28,7 +28,7 @@ struct chunking {
   array<offset> cost_before{0};
   std::vector<segment> segments;  // of the long rows, in order
 
-  index chunks() const { return static_cast<index>(first_row.size()) - 1; }
+  index count() const { return static_cast<index>(first_row.size()) - 1; }
   /// A chunk with rows and no cost is one long row.
   bool is_long_row(index chunk) const { return cost_before[chunk] == cost_before[chunk + 1]; }
 };
@@ -43,33 +43,33 @@ struct chunk_size {
 
 /// A chunk ends when it has `most_rows` rows or reaches `cost`. A row of more than twice that is a chunk of
 /// its own. Takes time for the chunks, not for the rows.
-chunking cut_into_chunks(std::span<const offset> row_begin, const chunk_size& size = {});
+chunking split_into_chunks(std::span<const offset> row_begin, const chunk_size& size = {});
 
 /// The same with the segments of each row moved by `distance(row)`, to where a format stores its entries.
-chunking with_segments_moved(chunking cut, const auto& distance) {
-  for (chunking::segment& segment : cut.segments) {
+chunking with_segments_moved(chunking chunks, const auto& distance) {
+  for (chunking::segment& segment : chunks.segments) {
     const offset by = distance(segment.row);
     segment.begin += by;
     segment.end += by;
   }
-  return cut;
+  return chunks;
 }
 
 /// Segments counted from the begin of their row, for formats that do not store a row in one place.
-inline chunking with_segments_in_rows(chunking cut, std::span<const offset> row_begin) {
-  return with_segments_moved(std::move(cut), [&](index row) { return -row_begin[row]; });
+inline chunking with_segments_in_rows(chunking chunks, std::span<const offset> row_begin) {
+  return with_segments_moved(std::move(chunks), [&](index row) { return -row_begin[row]; });
 }
 
 /// The sum of a long row, given those of all segments: added in order.
-template <class V> V sum_of_segments(const chunking& cut, std::span<const V> segment_sums, index row);
+template <class V> V sum_of_segments(const chunking& chunks, std::span<const V> segment_sums, index row);
 
 /// A matrix whose kernel computes the sums of one chunk of rows at a time. Each thread has consecutive chunks
 /// of about the same cost, or takes the next chunk when chunks are large and few. Long rows come first, in
 /// segments whose sums are added in order.
 template <class V> class chunked_matrix : public prepared_matrix<V> {
  protected:
-  chunked_matrix(index rows, index cols, chunking cut);
-  const chunking& cut() const { return cut_; }
+  chunked_matrix(index rows, index cols, chunking chunks);
+  const chunking& chunks() const { return chunks_; }
   /// The chunk that a row is in.
   index chunk_of(index row) const;
   std::size_t scratch_bytes() const { return large_sums_.size() * sizeof(V); }
@@ -85,7 +85,7 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const final;
   template <class Then> void run_chunks(const V* x, V* y, Then then) const;
 
-  chunking cut_;
+  chunking chunks_;
   mutable array<V> segment_sums_;
   mutable array<step_sums> step_sums_;  // of a fused step: each chunk's
   mutable array<V> large_sums_;         // rows long where chunks have more than most_chunk_rows, else empty

@@ -1,8 +1,9 @@
 // The entries of a row are consecutive: each run is summed in a register and added to its row's sum once.
 // Chunks begin at rows, so threads share nothing.
-// Good: matrices of mostly empty rows, which cost nothing here.  Bad: short rows (each run ends in a branch
-// that is hard to predict); all other matrices, for which csr_balanced reads less. Traffic: 16 bytes per
-// entry in double, plus the gather of x.
+// Good: matrices of mostly empty rows: an empty row costs one written zero.
+// Bad: short rows (each run ends in a branch that is hard to predict); all other matrices, for which
+// csr_balanced reads less.
+// Traffic: 16 bytes per entry in double, plus the gather of x.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -43,18 +44,18 @@ namespace {
 template <class A, class V> class coo_runs final : public chunked_matrix<V> {
  public:
   coo_runs(csr_view<A> a, std::string_view simd)
-      : chunked_matrix<V>(a.rows, a.cols, cut_into_chunks(a.row_begin)),
+      : chunked_matrix<V>(a.rows, a.cols, split_into_chunks(a.row_begin)),
         runs_(compiled_functions<coo_functions<A, V>>::find(simd)),
         rows_(compiled_functions<csr_functions<A, V>>::find(simd)),
         a_(to_coo(a)),
-        chunk_begin_(entries_before_chunks(a_.row, this->cut())) {}
+        chunk_begin_(entries_before_chunks(a_.row, this->chunks())) {}
   footprint storage() const override { return footprint_of(a_); }
 
  private:
   void find_sums(index chunk, const V* x, V* sums) const override {
-    const index first = this->cut().first_row[chunk];
+    const index first = this->chunks().first_row[chunk];
     const offset begin = chunk_begin_[chunk];
-    std::fill_n(sums, this->cut().first_row[chunk + 1] - first, V{0});
+    std::fill_n(sums, this->chunks().first_row[chunk + 1] - first, V{0});
     runs_.add_sums(a_.row.data() + begin, a_.col.data() + begin, a_.val.data() + begin,
                    chunk_begin_[chunk + 1] - begin, first, x, sums);
   }

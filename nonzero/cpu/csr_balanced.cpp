@@ -1,9 +1,10 @@
 // Each thread has chunks of about the same cost: entries, plus four for each row. Rows of up to 16 entries
 // are summed by an unrolled loop for their length, as long as rows of that length follow each other; longer
 // rows by eight partial sums; rows of more than 8,192 entries in segments, by several threads.
-// Good: any matrix; needs no conversion.  Bad: short rows of changing length (mispredicted branches).
-// Traffic: 12 bytes per entry and 8 per row in double, plus the gather of x. Source: Nickolls et al.
-// 2008, the serial loop; the chunks are ours.
+// Good: any matrix; needs no conversion.
+// Bad: short rows of changing length (mispredicted branches).
+// Traffic: 12 bytes per entry and 8 per row in double, plus the gather of x.
+// Source: Nickolls et al. 2008, the serial loop; the chunks are ours.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -95,7 +96,7 @@ namespace {
 template <class A, class V> class csr_balanced final : public chunked_matrix<V> {
  public:
   csr_balanced(csr_view<A> a, const prepare_options& options)
-      : chunked_matrix<V>(a.rows, a.cols, cut_into_chunks(a.row_begin)),
+      : chunked_matrix<V>(a.rows, a.cols, split_into_chunks(a.row_begin)),
         functions_(compiled_functions<csr_functions<A, V>>::find(options.simd)),
         copy_(options.may_borrow ? nullptr : std::make_unique<csr<A>>(copy_of(a))),
         a_(copy_ ? csr_view<A>(*copy_) : a) {}
@@ -103,7 +104,7 @@ template <class A, class V> class csr_balanced final : public chunked_matrix<V> 
 
  private:
   void find_sums(index chunk, const V* x, V* sums) const override {
-    const index first = this->cut().first_row[chunk], last = this->cut().first_row[chunk + 1];
+    const index first = this->chunks().first_row[chunk], last = this->chunks().first_row[chunk + 1];
     functions_.find_sums(a_.row_begin.data() + first, a_.col.data(), a_.val.data(), last - first, x, sums);
   }
   V find_segment_sum(const chunking::segment& segment, const V* x) const override {
@@ -122,7 +123,8 @@ kernel_row csr_balanced_row() {
     return std::make_unique<csr_balanced<A, V>>(a, options);
   }>({.name = "csr_balanced",
       .format = "csr",
-      .summary = "equal numbers of entries per thread; short rows by loops for their length",
+      .summary =
+          "chunks of about equal cost (entries, plus four per row); short rows by loops for their length",
       .is_candidate = true});
 }
 

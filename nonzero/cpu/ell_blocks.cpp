@@ -1,6 +1,8 @@
 // Eight rows at a time, column by column, with their sums in registers; if one of them ends early, the rest
-// row by row. Good: rows of equal length.  Bad: few long rows among short ones: mostly padding, which is not
-// read but takes memory. Traffic: 12 bytes per entry in double, almost no padding, plus the gather of x.
+// row by row.
+// Good: rows of equal length.
+// Bad: few long rows among short ones: mostly padding, which is not read but takes memory.
+// Traffic: 12 bytes per entry in double, almost no padding, plus the gather of x.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -17,9 +19,9 @@ HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
-/// Columns of a panel: with more, the hardware prefetcher has too many streams; with fewer, sums are loaded
-/// and stored more often.
-constexpr offset panel_columns = 16;
+/// Columns that are added at once: with more, the hardware prefetcher has too many streams; with fewer, sums
+/// are loaded and stored more often.
+constexpr offset columns_at_once = 16;
 
 /// The number of columns without padding in any of eight rows. Padding is at the ends of rows only.
 HWY_INLINE offset full_columns(offset width, strided_places at, const index* col) {
@@ -36,8 +38,8 @@ HWY_INLINE offset full_columns(offset width, strided_places at, const index* col
 }
 
 template <class A, class V>
-HWY_NOINLINE void add_panel(offset width, strided_places at, const index* col, const A* val, index rows,
-                            const V* x, V* sums) {
+HWY_NOINLINE void add_some_columns(offset width, strided_places at, const index* col, const A* val,
+                                   index rows, const V* x, V* sums) {
   index i = 0;
   for (; i + rows_at_once <= rows; i += rows_at_once, at.begin += rows_at_once) {
     const offset full = full_columns(width, at, col);
@@ -52,9 +54,9 @@ template <class A, class V>
 void find_sums(const index* col, const A* val, offset stride, offset width, index first, index rows,
                const V* x, V* sums) {
   for (index i = 0; i < rows; ++i) sums[i] = 0;
-  for (offset k = 0; k < width; k += panel_columns)
-    add_panel(width - k < panel_columns ? width - k : panel_columns,
-              strided_places{k * stride + first, stride}, col, val, rows, x, sums);
+  for (offset k = 0; k < width; k += columns_at_once)
+    add_some_columns(width - k < columns_at_once ? width - k : columns_at_once,
+                     strided_places{k * stride + first, stride}, col, val, rows, x, sums);
 }
 
 NONZERO_ADD_FUNCTIONS(ell_functions, find_sums);
@@ -70,14 +72,14 @@ namespace {
 template <class A, class V> class ell_blocks final : public chunked_matrix<V> {
  public:
   ell_blocks(csr_view<A> a, const prepare_options& options)
-      : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin)),
+      : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(split_into_chunks(a.row_begin), a.row_begin)),
         blocks_(compiled_functions<ell_functions<A, V>>::find(options.simd)),
         a_(to_ell(a, options.budget)) {}
   footprint storage() const override { return footprint_of(a_); }
 
  private:
   void find_sums(index chunk, const V* x, V* sums) const override {
-    const index first = this->cut().first_row[chunk], last = this->cut().first_row[chunk + 1];
+    const index first = this->chunks().first_row[chunk], last = this->chunks().first_row[chunk + 1];
     blocks_.find_sums(a_.col.data(), a_.val.data(), a_.rows, a_.width, first, last - first, x, sums);
   }
   V find_segment_sum(const chunking::segment& segment, const V* x) const override {

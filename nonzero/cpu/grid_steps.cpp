@@ -1,8 +1,10 @@
-// Steps on a grid, tile by tile: a thread copies a tile and a rim around it into its cache, makes all steps
-// of the pass there, each on a rim that is one cell narrower, and writes the tile. Good: grids larger than
-// the last-level cache, where a single step is limited by memory.  Bad: cubes, whose rims are large: they
-// make only two steps in a pass. Traffic: 16 bytes per cell and pass in double, plus the rims: almost nothing
-// on a line, a tenth in a square, a third in a cube. Source: overlapped tiling (Krishnamoorthy et al. 2007).
+// Steps on a grid, tile by tile: a thread copies a tile and a halo around it into its cache, makes all steps
+// of the pass there, each on a halo that is one cell narrower, and writes the tile.
+// Good: grids larger than the last-level cache, where a single step is limited by memory.
+// Bad: cubes, whose halos are large: they make only two steps in a pass.
+// Traffic: 16 bytes per cell and pass in double, plus the halos: almost nothing on a line, a tenth in a
+// square, a third in a cube.
+// Source: overlapped tiling (Krishnamoorthy et al. 2007).
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -111,7 +113,7 @@ HWY_AFTER_NAMESPACE();
 namespace nz::cpu {
 namespace {
 
-/// How a grid is divided into tiles, so that two copies of a tile and its rim fit into a core's cache.
+/// How a grid is divided into tiles, so that two copies of a tile and its halo fit into a core's cache.
 struct tiling {
   std::array<index, 3> length;  // of a tile in x, y and z
   int most_steps;
@@ -122,21 +124,21 @@ constexpr tiling tilings[] = {{{2048, 1, 1}, 32}, {{256, 64, 1}, 8}, {{128, 16, 
 struct cell_box {
   std::array<index, 3> begin, end;
 
-  /// With a rim of so many cells, inside the grid.
-  cell_box grown(index rim, int dim, index side) const {
+  /// With a halo of so many cells, inside the grid.
+  cell_box grown(index halo, int dim, index side) const {
     cell_box out = *this;
     for (int d = 0; d < dim; ++d) {
-      out.begin[d] = std::max(begin[d] - rim, 0);
-      out.end[d] = std::min<std::int64_t>(std::int64_t{end[d]} + rim, side);
+      out.begin[d] = std::max(begin[d] - halo, 0);
+      out.end[d] = std::min<std::int64_t>(std::int64_t{end[d]} + halo, side);
     }
     return out;
   }
 };
 
-/// Two copies of a tile with its rim and one cell more on each side; which cell is where.
+/// Two copies of a tile with its halo and one cell more on each side; which cell is where.
 template <class V> class tile_copies {
  public:
-  /// For a tile; `most` is the tile with its rim.
+  /// For a tile; `most` is the tile with its halo.
   void place(const cell_box& most, int dim) {
     for (int d = 0; d < 3; ++d) {
       const index around = d < dim ? 1 : 0;
@@ -166,15 +168,15 @@ template <class V> class tiled_steps final : public grid_steps<V> {
   tiled_steps(const cell_grid& grid, V factor, const std::shared_ptr<device>& on)
       : grid_steps<V>(grid, factor, on),
         functions_(compiled_functions<grid_functions<V>>::find({})),
-        cut_(tilings[grid.dim - 1]) {
+        tiling_(tilings[grid.dim - 1]) {
     for (int d = 0; d < 3; ++d) {
       extent_[d] = d < grid.dim ? grid.side : 1;
-      tiles_[d] = (std::int64_t{extent_[d]} + cut_.length[d] - 1) / cut_.length[d];
+      tiles_[d] = (std::int64_t{extent_[d]} + tiling_.length[d] - 1) / tiling_.length[d];
     }
     norms_.resize(static_cast<std::size_t>(tiles_[0] * tiles_[1] * tiles_[2]));
   }
   int steps_in_pass(std::int64_t wanted) const override {
-    return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, cut_.most_steps));
+    return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, tiling_.most_steps));
   }
 
  private:
@@ -193,9 +195,9 @@ template <class V> class tiled_steps final : public grid_steps<V> {
     const index side = this->grid().side;
     cell_box tile;
     for (int d = 0; d < 3; ++d, number /= tiles_[d - 1]) {
-      tile.begin[d] = static_cast<index>(number % tiles_[d] * cut_.length[d]);
+      tile.begin[d] = static_cast<index>(number % tiles_[d] * tiling_.length[d]);
       tile.end[d] = static_cast<index>(
-          std::min<std::int64_t>(std::int64_t{tile.begin[d]} + cut_.length[d], extent_[d]));
+          std::min<std::int64_t>(std::int64_t{tile.begin[d]} + tiling_.length[d], extent_[d]));
     }
     tile_copies<V>& near = copies_[static_cast<std::size_t>(omp_get_thread_num())];
     const cell_box most = tile.grown(steps, dim, side);
@@ -256,7 +258,7 @@ template <class V> class tiled_steps final : public grid_steps<V> {
   }
 
   grid_functions<V> functions_;
-  tiling cut_;
+  tiling tiling_;
   std::array<index, 3> extent_{};
   std::array<std::int64_t, 3> tiles_{};
   array<double> norms_;                 // of each tile, added up in order

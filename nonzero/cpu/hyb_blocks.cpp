@@ -1,7 +1,7 @@
 // ell_blocks over the first entries of a chunk's rows, then coo_runs over the rest while the sums are in L1.
-// Good: rows of about equal length, and a few much longer.  Bad: rows of many lengths (padding in ELL, 16
-// bytes per entry in COO). Traffic: that of ell for the regular entries, 16 bytes per entry in double for the
-// rest.
+// Good: rows of about equal length, and a few much longer.
+// Bad: rows of many lengths (padding in ELL, 16 bytes per entry in COO).
+// Traffic: that of ell for the regular entries, 16 bytes per entry in double for the rest.
 #include <algorithm>
 
 #include <nonzero/cpu/chunked_matrix_internal.hpp>
@@ -16,17 +16,17 @@ namespace {
 template <class A, class V> class hyb_blocks final : public chunked_matrix<V> {
  public:
   hyb_blocks(csr_view<A> a, const prepare_options& options)
-      : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin)),
+      : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(split_into_chunks(a.row_begin), a.row_begin)),
         blocks_(compiled_functions<ell_functions<A, V>>::find(options.simd)),
         runs_(compiled_functions<coo_functions<A, V>>::find(options.simd)),
         rows_(compiled_functions<csr_functions<A, V>>::find(options.simd)),
         a_(to_hyb(a, -1, options.budget)),
-        rest_begin_(entries_before_chunks(a_.rest.row, this->cut())) {}
+        rest_begin_(entries_before_chunks(a_.rest.row, this->chunks())) {}
   footprint storage() const override { return footprint_of(a_); }
 
  private:
   void find_sums(index chunk, const V* x, V* sums) const override {
-    const index first = this->cut().first_row[chunk], last = this->cut().first_row[chunk + 1];
+    const index first = this->chunks().first_row[chunk], last = this->chunks().first_row[chunk + 1];
     const ell<A>& regular = a_.regular;
     blocks_.find_sums(regular.col.data(), regular.val.data(), regular.rows, regular.width, first,
                       last - first, x, sums);

@@ -1,7 +1,7 @@
 // csr_balanced over the rows sorted by length: long runs of rows of equal length.
-// Good: many short rows of a few lengths in any order.  Bad: rows that read the same x are no longer
-// neighbours, and y is written out of order. Traffic: that of csr_balanced, plus 4 bytes per row for the
-// permutation.
+// Good: many short rows of a few lengths in any order.
+// Bad: rows that read the same x are no longer neighbours, and y is written out of order.
+// Traffic: that of csr_balanced, plus 4 bytes per row for the permutation.
 #include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/formats/jds.hpp>

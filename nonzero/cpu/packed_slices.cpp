@@ -1,9 +1,9 @@
 // A slice of rows at a time: its runs by whole vectors of rows, for which x is read in order and no columns
-// are read; the rest in groups of eight rows, one entry of each at a time. Good: stencils and bands (runs),
-// values that repeat or are exact in single, columns near each other, short rows of changing length (sorted
-// within the slice, so that no branch depends on a single row). Bad: full values and far columns only:
-// nothing is saved. Traffic: from x and y only (stencils) to 12 bytes per entry and 6 per row in double, plus
-// the gather of x.
+// are read; the rest in groups of eight rows, one entry of each at a time.
+// Good: stencils and bands (runs), values that repeat or are exact in single, columns near each other, short
+// rows of changing length (sorted within the slice, so that no branch depends on a single row).
+// Bad: full values and far columns only: nothing is saved.
+// Traffic: from x and y only (stencils) to 12 bytes per entry and 6 per row in double, plus the gather of x.
 #include <bit>
 #include <cstring>
 
@@ -259,11 +259,11 @@ namespace {
 
 template <class A, class V> class packed_slices final : public chunked_matrix<V> {
  public:
-  packed_slices(csr_view<A> a, chunking cut, std::string_view simd)
-      : chunked_matrix<V>(a.rows, a.cols, std::move(cut)),
+  packed_slices(csr_view<A> a, chunking chunks, std::string_view simd)
+      : chunked_matrix<V>(a.rows, a.cols, std::move(chunks)),
         functions_(compiled_functions<packed_functions<A, V>>::find(simd)),
-        a_(to_packed(a, this->cut().first_row,
-                     this->cut().cost_before.back() < least_parallel_cost ? run_in_order : run_in_team)),
+        a_(to_packed(a, this->chunks().first_row,
+                     this->chunks().cost_before.back() < least_parallel_cost ? run_in_order : run_in_team)),
         view_(a_) {}
   footprint storage() const override { return footprint_of(a_); }
 
@@ -284,8 +284,8 @@ template <class A, class V> class packed_slices final : public chunked_matrix<V>
 
 kernel_row packed_slices_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    chunking cut = with_segments_in_rows(cut_into_chunks(a.row_begin), a.row_begin);
-    return std::make_unique<packed_slices<A, V>>(a, std::move(cut), options.simd);
+    chunking chunks = with_segments_in_rows(split_into_chunks(a.row_begin), a.row_begin);
+    return std::make_unique<packed_slices<A, V>>(a, std::move(chunks), options.simd);
   }>({.name = "packed_slices",
       .format = "packed",
       .summary = "runs of rows by vectors, other rows by groups of eight",

@@ -45,10 +45,10 @@ template <class A, class V> struct coo_functions {
 };
 
 /// The first entry of each chunk, where entries are in the order of rows; chunks+1 long.
-inline array<offset> entries_before_chunks(std::span<const index> row, const chunking& cut) {
+inline array<offset> entries_before_chunks(std::span<const index> row, const chunking& chunks) {
   array<offset> before;
-  before.reserve(cut.first_row.size());
-  for (const index first : cut.first_row)
+  before.reserve(chunks.first_row.size());
+  for (const index first : chunks.first_row)
     before.push_back(std::lower_bound(row.begin(), row.end(), first) - row.begin());
   return before;
 }

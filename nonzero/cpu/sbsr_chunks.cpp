@@ -2,11 +2,11 @@
 // multiplied twice: as it is, for its own rows, whose sums stay in registers; and transposed, for the rows of
 // its columns, whose sums are in slots of the chunk. Slots of rows above the chunk are its spill. After all
 // chunks, each row adds the spills of the chunks below, in order. Rows of a block are multiplied by a vector
-// of x: nothing is broadcast, and lanes are added only at the end of a row. Good: symmetric matrices of small
-// full blocks, numbered so that a block's column is near its row. Bad: columns from everywhere: the spills
-// would be as large as the matrix, so they are refused. Traffic: 4.4 bytes per entry of 3 x 3 blocks in
-// double, 2.3 if all values are exact in single, plus x; the slots, about 0.3 bytes per entry, are written
-// and read.
+// of x: nothing is broadcast, and lanes are added only at the end of a row.
+// Good: symmetric matrices of small full blocks, numbered so that a block's column is near its row.
+// Bad: columns from everywhere: the spills would be as large as the matrix, so they are refused.
+// Traffic: 4.4 bytes per entry of 3 x 3 blocks in double, 2.3 if all values are exact in single, plus x; the
+// slots, about 0.3 bytes per entry, are written and read.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -31,7 +31,7 @@ namespace nz::cpu {
 /// A: the type of stored values, V: the type of x and the sums.
 template <class A, class V> struct sbsr_functions {
   /// The order of a block's values, and the number of slots for the sums of a block row.
-  index (*panel_cols)(index block_size);
+  index (*group_cols)(index block_size);
   index (*slots)(index block_size);
   /// Block rows [first, last): adds to the slots of other block rows and sets those of its own; `slots` is
   /// that of block row 0.
@@ -90,14 +90,14 @@ void find_sums(index block_size, const V* HWY_RESTRICT slots, index block_rows, 
   });
 }
 
-template <class A, class V> index panel_cols(index block_size) {
-  return with_constant<2, 3, 4>(block_size, [](auto size) { return index{row_for<size, A, V>::panel_cols}; });
+template <class A, class V> index group_cols(index block_size) {
+  return with_constant<2, 3, 4>(block_size, [](auto size) { return index{row_for<size, A, V>::group_cols}; });
 }
 template <class A, class V> index slots(index block_size) {
   return with_constant<2, 3, 4>(block_size, [](auto size) { return index{row_for<size, A, V>::slots}; });
 }
 
-NONZERO_ADD_FUNCTIONS(sbsr_functions, panel_cols<A, V>, slots<A, V>, multiply<A, V>, find_sums<A, V>);
+NONZERO_ADD_FUNCTIONS(sbsr_functions, group_cols<A, V>, slots<A, V>, multiply<A, V>, find_sums<A, V>);
 
 }  // namespace
 }  // namespace nz::cpu::HWY_NAMESPACE
@@ -127,7 +127,7 @@ constexpr index least_chunks = 16, most_chunks = 64;
 constexpr double most_spilt = 0.08;
 
 /// most_chunks chunks of about the same number of entries.
-template <class V> symmetric_chunks cut_finely(csr_view<V> a, index block_size) {
+template <class V> symmetric_chunks split_finely(csr_view<V> a, index block_size) {
   const index block_rows = a.rows / block_size;
   symmetric_chunks out;
   out.lowest.resize(most_chunks);
@@ -164,8 +164,8 @@ symmetric_chunks join(const symmetric_chunks& fine, index count) {
 /// As many chunks as keep the spills small. Takes time for the rows, not for the entries. Throws
 /// `unsupported` if there would be too few for several threads.
 template <class V>
-symmetric_chunks cut_into_symmetric_chunks(csr_view<V> a, index block_size, int slot_bytes) {
-  const symmetric_chunks fine = cut_finely(a, block_size);
+symmetric_chunks split_into_symmetric_chunks(csr_view<V> a, index block_size, int slot_bytes) {
+  const symmetric_chunks fine = split_finely(a, block_size);
   const double triangle = static_cast<double>(a.nnz()) / 2 * sizeof(V);
   constexpr offset few_entries = 8 * 1024;  // of a chunk
   const bool is_small = a.nnz() < least_chunks * few_entries;
@@ -183,20 +183,20 @@ symmetric_chunks cut_into_symmetric_chunks(csr_view<V> a, index block_size, int 
 
 template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> {
  public:
-  sbsr_chunks(sbsr<A> a, symmetric_chunks cut, std::string_view simd)
+  sbsr_chunks(sbsr<A> a, symmetric_chunks chunks, std::string_view simd)
       : prepared_matrix<V>(a.rows, a.cols, cpu_device()),
         functions_(compiled_functions<sbsr_functions<A, V>>::find(simd)),
         per_row_(functions_.slots(a.block_size)),
         batch_block_rows_(most_chunk_rows / a.block_size),
         a_(std::move(a)),
-        cut_(std::move(cut)),
-        slots_(static_cast<std::size_t>(cut_.slot_begin.back() * per_row_)) {
-    for (index s = 0; s <= cut_.count(); ++s)
-      cost_before_.push_back(a_.block_begin[cut_.first[s]] + offset{2} * cut_.first[s]);
+        chunks_(std::move(chunks)),
+        slots_(static_cast<std::size_t>(chunks_.slot_begin.back() * per_row_)) {
+    for (index s = 0; s <= chunks_.count(); ++s)
+      cost_before_.push_back(a_.block_begin[chunks_.first[s]] + offset{2} * chunks_.first[s]);
     batch_before_.push_back(0);
-    for (index s = 0; s < cut_.count(); ++s)
+    for (index s = 0; s < chunks_.count(); ++s)
       batch_before_.push_back(batch_before_.back() +
-                              (cut_.first[s + 1] - cut_.first[s] + batch_block_rows_ - 1) /
+                              (chunks_.first[s + 1] - chunks_.first[s] + batch_block_rows_ - 1) /
                                   batch_block_rows_);
   }
   footprint storage() const override {
@@ -233,7 +233,7 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
 
   /// for_batch(batch, first block row, block rows, slots) in parallel.
   template <class ForBatch> void run_chunks(const V* x, ForBatch for_batch) const {
-#  pragma omp parallel if (cut_.count() > 1)
+#  pragma omp parallel if (chunks_.count() > 1)
     {
       const chunk_range mine = equal_cost_range(cost_before_);
       for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) multiply_chunk(s, x);
@@ -241,28 +241,31 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
       for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) {
         add_spills(s);
         index batch = batch_before_[static_cast<std::size_t>(s)];
-        for (index first = cut_.first[s]; first < cut_.first[s + 1]; first += batch_block_rows_, ++batch)
-          for_batch(batch, first, std::min(batch_block_rows_, cut_.first[s + 1] - first),
+        for (index first = chunks_.first[s]; first < chunks_.first[s + 1];
+             first += batch_block_rows_, ++batch)
+          for_batch(batch, first, std::min(batch_block_rows_, chunks_.first[s + 1] - first),
                     slots_of(s) + offset{first} * per_row_);
       }
     }
   }
 
-  /// Of block row 0, for the use of chunk s; there are some from cut_.lowest[s] on.
-  V* slots_of(index s) const { return slots_.data() + (cut_.slot_begin[s] - cut_.lowest[s]) * per_row_; }
+  /// Of block row 0, for the use of chunk s; there are some from chunks_.lowest[s] on.
+  V* slots_of(index s) const {
+    return slots_.data() + (chunks_.slot_begin[s] - chunks_.lowest[s]) * per_row_;
+  }
 
   void multiply_chunk(index s, const V* x) const {
     V* slots = slots_of(s);
-    const index first = cut_.first[s];
-    std::fill(slots + offset{cut_.lowest[s]} * per_row_, slots + offset{first} * per_row_, V{0});
-    functions_.multiply(a_, first, cut_.first[s + 1], x, slots);
+    const index first = chunks_.first[s];
+    std::fill(slots + offset{chunks_.lowest[s]} * per_row_, slots + offset{first} * per_row_, V{0});
+    functions_.multiply(a_, first, chunks_.first[s + 1], x, slots);
   }
 
   /// Adds the spills of the chunks below to the rows of chunk s, in order.
   void add_spills(index s) const {
     V* own = slots_of(s);
-    for (index below = s + 1; below < cut_.count(); ++below) {
-      const index first = std::max(cut_.lowest[below], cut_.first[s]), last = cut_.first[s + 1];
+    for (index below = s + 1; below < chunks_.count(); ++below) {
+      const index first = std::max(chunks_.lowest[below], chunks_.first[s]), last = chunks_.first[s + 1];
       const V* spilt = slots_of(below);
       for (offset k = offset{first} * per_row_; k < offset{last} * per_row_; ++k) own[k] += spilt[k];
     }
@@ -272,7 +275,7 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
   index per_row_;           // slots of a block row
   index batch_block_rows_;  // of a batch: rows of a chunk whose sums are in L1 until the epilogue reads them
   sbsr<A> a_;
-  symmetric_chunks cut_;
+  symmetric_chunks chunks_;
   std::vector<offset> cost_before_;
   std::vector<index> batch_before_;  // chunks+1 long: batches of the chunks before
   mutable array<V> slots_;
@@ -286,16 +289,16 @@ kernel_row sbsr_chunks_row() {
     const auto& functions = compiled_functions<sbsr_functions<A, V>>::find(options.simd);
     sbsr_options how;
     how.block_size = find_symmetric_block_size(a);
-    how.panel_cols = functions.panel_cols(how.block_size);
-    symmetric_chunks cut =
-        cut_into_symmetric_chunks(a, how.block_size, functions.slots(how.block_size) * int{sizeof(V)});
-    how.first_block_row = cut.first;
+    how.group_cols = functions.group_cols(how.block_size);
+    symmetric_chunks chunks =
+        split_into_symmetric_chunks(a, how.block_size, functions.slots(how.block_size) * int{sizeof(V)});
+    how.first_block_row = chunks.first;
     how.for_each = run_in_team;
     if constexpr (sizeof(A) == sizeof(double))
       if (auto narrow = to_sbsr_of_floats(a, how))
-        return std::make_unique<sbsr_chunks<float, V>>(std::move(*narrow), std::move(cut), options.simd);
-    sbsr<A> converted = to_sbsr(a, how);  // before `cut` is moved from
-    return std::make_unique<sbsr_chunks<A, V>>(std::move(converted), std::move(cut), options.simd);
+        return std::make_unique<sbsr_chunks<float, V>>(std::move(*narrow), std::move(chunks), options.simd);
+    sbsr<A> converted = to_sbsr(a, how);  // before `chunks` is moved from
+    return std::make_unique<sbsr_chunks<A, V>>(std::move(converted), std::move(chunks), options.simd);
   }>({.name = "sbsr_chunks",
       .format = "sbsr",
       .summary = "each block of one triangle multiplied for its rows and its columns",

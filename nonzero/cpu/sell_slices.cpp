@@ -1,9 +1,10 @@
 // A slice of eight rows at a time, column by column, with their sums in registers. Rows are sorted by length
 // within a chunk only: the chunk's sums are put back in order while they are in L1, and rows that read the
-// same x stay near each other. Long rows are stored apart, as CSR. Good: nearly every matrix whose rows fit
-// into a slice, most of all if lengths change from row to row. Bad: few rows of very different lengths
-// (padding); few multiplies after a conversion. Traffic: 12 bytes per entry in double and 5 per row, plus
-// padding and the gather of x. Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma).
+// same x stay near each other. Long rows are stored apart, as CSR.
+// Good: nearly every matrix whose rows fit into a slice, most of all if lengths change from row to row.
+// Bad: few rows of very different lengths (padding); few multiplies after a conversion.
+// Traffic: 12 bytes per entry in double and 5 per row, plus padding and the gather of x.
+// Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma).
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -75,9 +76,9 @@ template <class A> struct long_entries {
 };
 
 /// Copies the entries of the segments, and lets the segments point to the copies.
-template <class A> long_entries<A> take_long_rows(csr_view<A> a, chunking& cut) {
+template <class A> long_entries<A> take_long_rows(csr_view<A> a, chunking& chunks) {
   long_entries<A> out;
-  for (chunking::segment& segment : cut.segments) {
+  for (chunking::segment& segment : chunks.segments) {
     const auto begin = static_cast<offset>(out.col.size());
     out.col.insert(out.col.end(), a.col.begin() + segment.begin, a.col.begin() + segment.end);
     out.val.insert(out.val.end(), a.val.begin() + segment.begin, a.val.begin() + segment.end);
@@ -87,30 +88,30 @@ template <class A> long_entries<A> take_long_rows(csr_view<A> a, chunking& cut) 
 }
 
 /// Each thread converts the windows that it will multiply (NUMA).
-template <class A> sell<A> to_sell_in_parallel(csr_view<A> a, const chunking& cut, padding_budget budget) {
+template <class A> sell<A> to_sell_in_parallel(csr_view<A> a, const chunking& chunks, padding_budget budget) {
   const auto for_each_window = [&](index, const std::function<void(index)>& task) {
-#  pragma omp parallel if (cut.cost_before.back() >= least_parallel_cost)
+#  pragma omp parallel if (chunks.cost_before.back() >= least_parallel_cost)
     {
-      const chunk_range mine = equal_cost_range(cut.cost_before);
+      const chunk_range mine = equal_cost_range(chunks.cost_before);
       for (auto w = static_cast<index>(mine.begin); w < mine.end; ++w) task(w);
     }
   };
-  return to_sell_by_steps(a, {slice_rows, cut.first_row, long_row_from, for_each_window}, budget);
+  return to_sell_by_steps(a, {slice_rows, chunks.first_row, long_row_from, for_each_window}, budget);
 }
 
 template <class A, class V> class sell_slices final : public chunked_matrix<V> {
  public:
-  sell_slices(csr_view<A> a, chunking cut, long_entries<A> long_rows, const prepare_options& options)
-      : chunked_matrix<V>(a.rows, a.cols, std::move(cut)),
+  sell_slices(csr_view<A> a, chunking chunks, long_entries<A> long_rows, const prepare_options& options)
+      : chunked_matrix<V>(a.rows, a.cols, std::move(chunks)),
         slices_(compiled_functions<sell_functions<A, V>>::find(options.simd)),
         rows_(compiled_functions<csr_functions<A, V>>::find(options.simd)),
-        a_(to_sell_in_parallel(a, this->cut(), options.budget)),
+        a_(to_sell_in_parallel(a, this->chunks(), options.budget)),
         long_(std::move(long_rows)) {
     for (index w = 0; w < a_.windows(); ++w) {
       const index begin = a_.window_begin[w], end = a_.window_begin[w + 1];
       // The last row of a slice is its shortest.
       for (index last = begin + slice_rows - 1; last < end; last += slice_rows)
-        full_.push_back(static_cast<index>(this->cut().is_long_row(w) ? 0 : a.row_length(a_.row[last])));
+        full_.push_back(static_cast<index>(this->chunks().is_long_row(w) ? 0 : a.row_length(a_.row[last])));
       if ((end - begin) % slice_rows != 0) full_.push_back(0);
       first_slice_.push_back(static_cast<index>(full_.size()));
     }
@@ -143,9 +144,9 @@ template <class A, class V> class sell_slices final : public chunked_matrix<V> {
 
 kernel_row sell_slices_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
-    chunking cut = cut_into_chunks(a.row_begin);
-    long_entries<A> long_rows = take_long_rows(a, cut);
-    return std::make_unique<sell_slices<A, V>>(a, std::move(cut), std::move(long_rows), options);
+    chunking chunks = split_into_chunks(a.row_begin);
+    long_entries<A> long_rows = take_long_rows(a, chunks);
+    return std::make_unique<sell_slices<A, V>>(a, std::move(chunks), std::move(long_rows), options);
   }>({.name = "sell_slices",
       .format = "sell",
       .summary = "a slice of eight rows at a time; rows sorted within a chunk",

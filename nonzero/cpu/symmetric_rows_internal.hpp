@@ -46,7 +46,7 @@ template <int Size, class A, class V> struct row_by_vectors {
   static constexpr int fitting = Size <= 2 ? 2 : 4;
   static constexpr int lanes = fitting < most_lanes ? fitting : most_lanes;
   static constexpr int count = (Size + lanes - 1) / lanes;
-  static constexpr int slots = count * lanes, panel_cols = Size;
+  static constexpr int slots = count * lanes, group_cols = Size;
   static constexpr int past_end = slots - Size;  // numbers read past a block, and past its x
   using held = vectors<A, V, lanes>;
   using numbers = vectors<V, V, lanes>;
@@ -88,7 +88,7 @@ template <int Size, class A, class V> struct row_by_vectors {
 /// The same for 3 x 3 blocks and vectors of two: the first two columns row by row, then the third.
 /// The third sum has two slots.
 template <class A, class V> struct row_of_three_by_two {
-  static constexpr int slots = 4, panel_cols = 2, past_end = 0;
+  static constexpr int slots = 4, group_cols = 2, past_end = 0;
   using held = vectors<A, V, 2>;
   using numbers = vectors<V, V, 2>;
   using vec = typename held::vec;

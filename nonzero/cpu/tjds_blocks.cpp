@@ -1,8 +1,9 @@
 // Eight places at a time, diagonal by diagonal, with their sums in registers: as ell_blocks, over rows sorted
-// by length, where nearly all blocks have rows of equal length and there is no padding. Good: rows of many
-// lengths.  Bad: rows that read the same x are no longer neighbours, and y is written out of order; long
-// rows, whose segments read one entry per cache line. Traffic: 12 bytes per entry in double, plus the gather
-// of x and 4 bytes per row for the permutation.
+// by length, where nearly all blocks have rows of equal length and there is no padding.
+// Good: rows of many lengths.
+// Bad: rows that read the same x are no longer neighbours, and y is written out of order; long rows, whose
+// segments read one entry per cache line.
+// Traffic: 12 bytes per entry in double, plus the gather of x and 4 bytes per row for the permutation.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -85,10 +86,10 @@ namespace {
 template <class A, class V> class tjds_places final : public chunked_matrix<V> {
  public:
   tjds_places(tjds<A> a, std::span<const offset> place_begin, std::string_view simd)
-      : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(cut_into_chunks(place_begin), place_begin)),
+      : chunked_matrix<V>(a.rows, a.cols, with_segments_in_rows(split_into_chunks(place_begin), place_begin)),
         functions_(compiled_functions<tjds_functions<A, V>>::find(simd)),
         a_(std::move(a)) {
-    for (const index first : this->cut().first_row)
+    for (const index first : this->chunks().first_row)
       chunk_width_.push_back(first < a_.rows ? place_begin[first + 1] - place_begin[first] : 0);
   }
   footprint storage() const override { return footprint_of(a_); }
@@ -96,7 +97,7 @@ template <class A, class V> class tjds_places final : public chunked_matrix<V> {
  private:
   void find_sums(index chunk, const V* x, V* sums) const override {
     functions_.find_sums(a_.diagonal_begin.data(), chunk_width_[chunk], a_.col.data(), a_.val.data(),
-                         this->cut().first_row[chunk], this->cut().first_row[chunk + 1], x, sums);
+                         this->chunks().first_row[chunk], this->chunks().first_row[chunk + 1], x, sums);
   }
   V find_segment_sum(const chunking::segment& segment, const V* x) const override {
     V sum = 0;

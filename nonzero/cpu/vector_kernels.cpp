@@ -1,4 +1,5 @@
-// Operations on whole vectors, with sixteen independent partial sums. Traffic: each vector once.
+// Operations on whole vectors, with sixteen independent partial sums.
+// Traffic: each vector once.
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE

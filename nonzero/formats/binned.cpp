@@ -10,15 +10,15 @@
 namespace nz {
 namespace {
 
-/// A segment costs about as much as this many entries, in memory and in time.
-constexpr offset entries_per_segment = 16;
+/// A cell costs about as much as this many entries, in memory and in time.
+constexpr offset entries_per_cell = 16;
 
-template <class V> void require_dense_segments(csr_view<V> a, offset segments, index block_cols) {
-  if (segments > 4096 && segments > a.nnz() / entries_per_segment)
+template <class V> void require_dense_cells(csr_view<V> a, offset cells, index block_cols) {
+  if (cells > 4096 && cells > a.nnz() / entries_per_cell)
     throw unsupported(
-        fmt::format("binned: {} entries would lie in {} segments of a block of {} columns and a bin "
+        fmt::format("binned: {} entries would lie in {} cells of a block of {} columns and a bin "
                     "of rows; use another format",
-                    a.nnz(), segments, block_cols));
+                    a.nnz(), cells, block_cols));
 }
 
 /// The shortest exact kind of values, found bin by bin.
@@ -41,21 +41,21 @@ packed_values common_values(csr_view<V> a, std::span<const index> bin_row, const
   return out;
 }
 
-/// Turns the entry counts of segments, bin by bin, into their begins.
+/// Turns the entry counts of cells, bin by bin, into their begins.
 template <class V> void count_to_begin(const array<index>& count, binned<V>& out) {
   const index blocks = out.blocks();
-  out.segment_begin.resize(count.size() + 1);
-  out.segment_row.resize(count.size());
+  out.cell_begin.resize(count.size() + 1);
+  out.cell_row.resize(count.size());
   offset next = 0, next_row = 0;
-  for_each_segment(out, [&](index p, index c, index b) {
-    out.segment_begin[out.segment(p, c, b)] = next;
+  for_each_cell(out, [&](index p, index c, index b) {
+    out.cell_begin[out.cell(p, c, b)] = next;
     next += count[offset{b} * blocks + c];
   });
-  for_each_segment_of_rows(out, [&](index p, index c, index b) {
-    out.segment_row[out.segment(p, c, b)] = next_row;
+  for_each_cell_of_rows(out, [&](index p, index c, index b) {
+    out.cell_row[out.cell(p, c, b)] = next_row;
     next_row += count[offset{b} * blocks + c];
   });
-  out.segment_begin.back() = next;
+  out.cell_begin.back() = next;
 }
 
 template <class V> csr<V> rows_of(csr_view<V> a, std::span<const index> rows) {
@@ -70,19 +70,18 @@ template <class V> csr<V> rows_of(csr_view<V> a, std::span<const index> rows) {
   return out;
 }
 
-/// Distributes the entries of one bin to its segments.
+/// Distributes the entries of one bin to its cells.
 template <class V> void fill_bin(csr_view<V> a, index bin, binned<V>& out) {
-  struct segment_places {
+  struct cell_places {
     offset entry, row;
     interleaved_places places;
   };
   const auto panel = static_cast<index>(std::upper_bound(out.panel_bin.begin(), out.panel_bin.end(), bin) -
                                         out.panel_bin.begin() - 1);
-  std::vector<segment_places> segments;
+  std::vector<cell_places> cells;
   for (index c = 0; c < out.blocks(); ++c) {
-    const offset segment = out.segment(panel, c, bin), begin = out.segment_begin[segment];
-    segments.push_back(
-        {begin, out.segment_row[segment], interleaved_places(out.segment_begin[segment + 1] - begin)});
+    const offset cell = out.cell(panel, c, bin), begin = out.cell_begin[cell];
+    cells.push_back({begin, out.cell_row[cell], interleaved_places(out.cell_begin[cell + 1] - begin)});
   }
   const int shift = std::countr_zero(static_cast<std::uint32_t>(out.block_cols));
   auto apart = std::lower_bound(out.long_row.begin(), out.long_row.end(), out.bin_row[bin]);
@@ -93,7 +92,7 @@ template <class V> void fill_bin(csr_view<V> a, index bin, binned<V>& out) {
     }
     for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
       const auto col = static_cast<std::uint32_t>(a.col[k]);
-      segment_places& here = segments[col >> shift];
+      cell_places& here = cells[col >> shift];
       const offset place = here.places.next(), to = here.entry + place;
       out.col[to] = static_cast<std::uint16_t>(col & (static_cast<std::uint32_t>(out.block_cols) - 1));
       out.row[here.row + place] = static_cast<std::uint16_t>(i - out.bin_row[bin]);
@@ -130,14 +129,14 @@ template <class V> std::vector<bool> validate_long_rows(const binned<V>& a) {
 }
 
 template <class V>
-void validate_segment(const binned<V>& a, index block, index bin, offset segment,
-                      const std::vector<bool>& is_long) {
-  const offset begin = a.segment_begin[segment], end = a.segment_begin[segment + 1];
+void validate_cell(const binned<V>& a, index block, index bin, offset cell,
+                   const std::vector<bool>& is_long) {
+  const offset begin = a.cell_begin[cell], end = a.cell_begin[cell + 1];
   const offset cols = a.cols - offset{block} * a.block_cols;
   const index first = a.bin_row[bin], rows = a.bin_row[bin + 1] - first;
   interleaved_places places(end - begin);
   for (offset i = 0, before = 0; i < end - begin; ++i) {
-    const offset place = places.next(), k = begin + place, r = a.segment_row[segment] + place;
+    const offset place = places.next(), k = begin + place, r = a.cell_row[cell] + place;
     check.that(a.col[k] < cols, "col[{}] is {}, outside 0 to {}", k, a.col[k], cols - 1);
     check.that(a.row[r] < rows, "row[{}] is {}, outside 0 to {}", r, a.row[r], rows - 1);
     check.that(a.row[r] >= before, "row falls from {} to {} at position {}", before, a.row[r], r);
@@ -157,38 +156,36 @@ template <class V> void validate(const binned<V>& a) {
              "block_cols is {}: no power of two from 1 to {}", a.block_cols, a.most_block_cols);
   require_rising("bin_row", a.bin_row, a.rows, a.most_bin_rows);
   require_rising("panel_bin", a.panel_bin, a.bins(), a.bins());
-  const auto entries = static_cast<offset>(a.col.size()), segments = offset{a.blocks()} * a.bins();
-  check.length("segment_begin", a.segment_begin.size(), segments + 1);
-  check.begins("segment_begin", a.segment_begin, entries);
+  const auto entries = static_cast<offset>(a.col.size()), cells = offset{a.blocks()} * a.bins();
+  check.length("cell_begin", a.cell_begin.size(), cells + 1);
+  check.begins("cell_begin", a.cell_begin, entries);
   check.length("row", a.row.size(), entries);
-  check.length("segment_row", a.segment_row.size(), segments);
+  check.length("cell_row", a.cell_row.size(), cells);
   offset next = 0;
-  for_each_segment_of_rows(a, [&](index p, index c, index b) {
-    const offset segment = a.segment(p, c, b);
-    check.that(a.segment_row[segment] == next, "segment_row[{}] is {}, not {}", segment,
-               a.segment_row[segment], next);
-    next += a.segment_begin[segment + 1] - a.segment_begin[segment];
+  for_each_cell_of_rows(a, [&](index p, index c, index b) {
+    const offset cell = a.cell(p, c, b);
+    check.that(a.cell_row[cell] == next, "cell_row[{}] is {}, not {}", cell, a.cell_row[cell], next);
+    next += a.cell_begin[cell + 1] - a.cell_begin[cell];
   });
   check.that(a.values <= packed_values::full, "values have an unknown kind");
   const bool are_full = a.values == packed_values::full, is_one = a.values == packed_values::one;
   check.length("val", a.val.size(), are_full ? entries : is_one ? 1 : 0);
   check.length("single_val", a.single_val.size(), are_full || is_one ? 0 : entries);
   const std::vector<bool> is_long = validate_long_rows(a);
-  for_each_segment(
-      a, [&](index p, index c, index b) { validate_segment(a, c, b, a.segment(p, c, b), is_long); });
+  for_each_cell(a, [&](index p, index c, index b) { validate_cell(a, c, b, a.cell(p, c, b), is_long); });
 }
 
 template <class V>
-binned<V> to_binned(csr_view<V> a, const binned_cut& cut, const for_each_runner& for_each) {
+binned<V> to_binned(csr_view<V> a, const binned_layout& layout, const for_each_runner& for_each) {
   binned<V> out;
   out.rows = a.rows;
   out.cols = a.cols;
-  out.block_cols = cut.block_cols;
-  out.bin_row = cut.bin_row;
-  out.panel_bin = cut.panel_bin;
-  out.long_row = cut.long_row;
+  out.block_cols = layout.block_cols;
+  out.bin_row = layout.bin_row;
+  out.panel_bin = layout.panel_bin;
+  out.long_row = layout.long_row;
   const index blocks = out.blocks(), bins = out.bins();
-  require_dense_segments(a, offset{blocks} * bins, out.block_cols);
+  require_dense_cells(a, offset{blocks} * bins, out.block_cols);
   const int shift = std::countr_zero(static_cast<std::uint32_t>(out.block_cols));
   array<index> count(static_cast<std::size_t>(offset{blocks} * bins));
   for_each(bins, [&](offset bin) {
@@ -203,7 +200,7 @@ binned<V> to_binned(csr_view<V> a, const binned_cut& cut, const for_each_runner&
         --mine[static_cast<std::uint32_t>(a.col[k]) >> shift];
   });
   count_to_begin(count, out);
-  const auto entries = static_cast<std::size_t>(out.segment_begin.back());
+  const auto entries = static_cast<std::size_t>(out.cell_begin.back());
   out.values = entries == 0 ? packed_values::full : common_values<V>(a, out.bin_row, for_each);
   out.col.resize(entries);
   out.row.resize(entries);
@@ -217,9 +214,9 @@ binned<V> to_binned(csr_view<V> a, const binned_cut& cut, const for_each_runner&
 
 namespace {
 
-binned_cut cut_equally(index rows) {
+binned_layout split_equally(index rows) {
   constexpr index bin_rows = 4096, panels = 8;
-  binned_cut out{.bin_row = {0}, .panel_bin = {0}, .long_row = {}};
+  binned_layout out{.bin_row = {0}, .panel_bin = {0}, .long_row = {}};
   for (offset row = 0; row < rows; row += bin_rows)
     out.bin_row.push_back(static_cast<index>(std::min<offset>(rows, row + bin_rows)));
   const auto bins = static_cast<offset>(out.bin_row.size()) - 1;
@@ -233,36 +230,37 @@ binned_cut cut_equally(index rows) {
 }  // namespace
 
 template <class V> binned<V> to_binned(csr_view<V> a) {
-  return to_binned(a, cut_equally(a.rows), run_in_order);
+  return to_binned(a, split_equally(a.rows), run_in_order);
 }
 
 template <class V> footprint footprint_of(const binned<V>& a) {
-  return {bytes_of(a.bin_row, a.panel_bin, a.long_row, a.segment_begin, a.segment_row, a.col, a.row, a.val,
+  return {bytes_of(a.bin_row, a.panel_bin, a.long_row, a.cell_begin, a.cell_row, a.col, a.row, a.val,
                    a.single_val) +
               footprint_of(a.long_rows).bytes,
           0};
 }
 
 template <class V> footprint binned_footprint(csr_view<V> a) {
-  const binned_cut cut = cut_equally(a.rows);
+  const binned_layout layout = split_equally(a.rows);
   const auto entries = static_cast<std::uint64_t>(a.nnz());
-  const std::uint64_t blocks = (static_cast<std::uint64_t>(a.cols) + cut.block_cols - 1) / cut.block_cols;
+  const std::uint64_t blocks =
+      (static_cast<std::uint64_t>(a.cols) + layout.block_cols - 1) / layout.block_cols;
   const packed_values kind =
-      entries == 0 ? packed_values::full : common_values<V>(a, cut.bin_row, run_in_order);
+      entries == 0 ? packed_values::full : common_values<V>(a, layout.bin_row, run_in_order);
   const std::uint64_t value_bytes = kind == packed_values::one      ? sizeof(V)
                                     : kind == packed_values::single ? entries * sizeof(float)
                                                                     : entries * sizeof(V);
-  return {(cut.bin_row.size() + cut.panel_bin.size()) * sizeof(index) +
-              (2 * blocks * (cut.bin_row.size() - 1) + 1) * sizeof(offset) + entries * 4 + value_bytes +
+  return {(layout.bin_row.size() + layout.panel_bin.size()) * sizeof(index) +
+              (2 * blocks * (layout.bin_row.size() - 1) + 1) * sizeof(offset) + entries * 4 + value_bytes +
               sizeof(offset),
           0};
 }
 
-#define NONZERO_INSTANTIATE(V)                                                          \
-  template binned<V> to_binned(csr_view<V>, const binned_cut&, const for_each_runner&); \
-  template binned<V> to_binned(csr_view<V>);                                            \
-  template void validate(const binned<V>&);                                             \
-  template footprint footprint_of(const binned<V>&);                                    \
+#define NONZERO_INSTANTIATE(V)                                                             \
+  template binned<V> to_binned(csr_view<V>, const binned_layout&, const for_each_runner&); \
+  template binned<V> to_binned(csr_view<V>);                                               \
+  template void validate(const binned<V>&);                                                \
+  template footprint footprint_of(const binned<V>&);                                       \
   template footprint binned_footprint(csr_view<V>);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE

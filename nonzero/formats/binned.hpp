@@ -8,9 +8,9 @@
 
 namespace nz {
 
-/// The places of the entries of a segment, in the order of rows. The entries are split into eight sequences
+/// The places of the entries of a cell, in the order of rows. The entries are split into eight sequences
 /// of equal length, which are interleaved; the remaining entries follow. Neighbours in memory then belong to
-/// different rows, unless one row has most of the segment: an addition to a sum in memory need not wait for
+/// different rows, unless one row has most of the cell: an addition to a sum in memory need not wait for
 /// the one before.
 class interleaved_places {
  public:
@@ -30,7 +30,7 @@ class interleaved_places {
 };
 
 /// Binned: entries sorted by blocks of columns and bins of rows, so that a kernel works on ranges of x and y
-/// that fit into a cache. The entries of one block and one bin are a segment; interleaved_places says where
+/// that fit into a cache. The entries of one block and one bin are a cell; interleaved_places says where
 /// they are. Bins are grouped in panels. In a panel, columns and values are stored block by block and within
 /// a block bin by bin, for the pass that multiplies; row numbers are stored bin by bin and within a bin block
 /// by block, for the pass that adds. Very long rows are stored apart, as CSR.
@@ -43,11 +43,11 @@ template <class V> struct binned {
                                   // the rows [bin_row[b], bin_row[b+1])
   std::vector<index> panel_bin{0};  // panels+1 long; from 0 to bins, rising; panel p holds the bins
                                     // [panel_bin[p], panel_bin[p+1])
-  array<offset> segment_begin{0};  // blocks*bins+1 long; starts at 0, never falls; in the order of `segment`;
-                                   // where a segment's columns and values are
-  array<offset> segment_row;       // blocks*bins long; where its row numbers are: in each panel one after the
-                                   // other, bin by bin and in each block by block
-  array<std::uint16_t> col;  // as long as segment_begin says; from the first column of the block; < cols
+  array<offset> cell_begin{0};      // blocks*bins+1 long; starts at 0, never falls; in the order of `cell`;
+                                    // where a cell's columns and values are
+  array<offset> cell_row;    // blocks*bins long; where its row numbers are: in each panel one after the
+                             // other, bin by bin and in each block by block
+  array<std::uint16_t> col;  // as long as cell_begin says; from the first column of the block; < cols
   array<std::uint16_t> row;  // as long; from the first row of the bin, in it; never falls in the
                              // order of interleaved_places
   packed_values values = packed_values::full;
@@ -59,26 +59,27 @@ template <class V> struct binned {
   index blocks() const { return static_cast<index>((offset{cols} + block_cols - 1) / block_cols); }
   index bins() const { return static_cast<index>(bin_row.size() - 1); }
   index panels() const { return static_cast<index>(panel_bin.size() - 1); }
-  /// The number of segment (block, bin) of a panel: its columns and values are at [segment_begin[this],
-  /// segment_begin[this + 1]), its row numbers from segment_row[this] on.
-  offset segment(index panel, index block, index bin) const {
+  /// The number of cell (block, bin) of a panel: its columns and values are at [cell_begin[this],
+  /// cell_begin[this + 1]), its row numbers from cell_row[this] on.
+  offset cell(index panel, index block, index bin) const {
     const offset first = panel_bin[panel], high = panel_bin[panel + 1] - first;
     return first * blocks() + block * high + (bin - first);
   }
 };
 
 /// How a matrix is divided.
-struct binned_cut {
+struct binned_layout {
   index block_cols = binned<double>::most_block_cols;
   std::vector<index> bin_row, panel_bin, long_row;
 };
 
 /// The rows of `long_row` are stored apart. `for_each` converts the bins, in two passes over the matrix.
-/// Throws `unsupported` if there would be so many segments that most are nearly empty.
-template <class V> binned<V> to_binned(csr_view<V> a, const binned_cut& cut, const for_each_runner& for_each);
+/// Throws `unsupported` if there would be so many cells that most are nearly empty.
 template <class V>
-binned<V> to_binned(const csr<V>& a, const binned_cut& cut, const for_each_runner& for_each) {
-  return to_binned(csr_view<V>(a), cut, for_each);
+binned<V> to_binned(csr_view<V> a, const binned_layout& layout, const for_each_runner& for_each);
+template <class V>
+binned<V> to_binned(const csr<V>& a, const binned_layout& layout, const for_each_runner& for_each) {
+  return to_binned(csr_view<V>(a), layout, for_each);
 }
 /// With bins of 4,096 rows, eight panels, and no row stored apart; on one thread.
 template <class V> binned<V> to_binned(csr_view<V> a);
@@ -89,14 +90,14 @@ template <class V> footprint footprint_of(const binned<V>& a);
 template <class V> footprint binned_footprint(csr_view<V> a);
 template <class V> footprint binned_footprint(const csr<V>& a) { return binned_footprint(csr_view<V>(a)); }
 
-/// body(panel, block, bin) for each segment, in the order of columns and values.
-template <class V, class Body> void for_each_segment(const binned<V>& a, Body body) {
+/// body(panel, block, bin) for each cell, in the order of columns and values.
+template <class V, class Body> void for_each_cell(const binned<V>& a, Body body) {
   for (index p = 0; p < a.panels(); ++p)
     for (index c = 0; c < a.blocks(); ++c)
       for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b) body(p, c, b);
 }
 /// The same in the order of row numbers.
-template <class V, class Body> void for_each_segment_of_rows(const binned<V>& a, Body body) {
+template <class V, class Body> void for_each_cell_of_rows(const binned<V>& a, Body body) {
   for (index p = 0; p < a.panels(); ++p)
     for (index b = a.panel_bin[p]; b < a.panel_bin[p + 1]; ++b)
       for (index c = 0; c < a.blocks(); ++c) body(p, c, b);
@@ -109,13 +110,13 @@ template <class V, class Body> void for_each_entry(const binned<V>& a, Body body
     if (a.values == packed_values::one) return a.val[0];
     return a.values == packed_values::single ? static_cast<V>(a.single_val[k]) : a.val[k];
   };
-  for_each_segment(a, [&](index p, index c, index b) {
-    const offset segment = a.segment(p, c, b);
-    const offset begin = a.segment_begin[segment], entries = a.segment_begin[segment + 1] - begin;
+  for_each_cell(a, [&](index p, index c, index b) {
+    const offset cell = a.cell(p, c, b);
+    const offset begin = a.cell_begin[cell], entries = a.cell_begin[cell + 1] - begin;
     interleaved_places places(entries);
     for (offset i = 0; i < entries; ++i) {
       const offset place = places.next();
-      body(a.bin_row[b] + a.row[a.segment_row[segment] + place], c * a.block_cols + a.col[begin + place],
+      body(a.bin_row[b] + a.row[a.cell_row[cell] + place], c * a.block_cols + a.col[begin + place],
            value(begin + place));
     }
   });

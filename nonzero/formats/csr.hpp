@@ -57,7 +57,7 @@ template <class V, class Offset = offset> struct csr_view {
   constexpr offset nnz() const { return static_cast<offset>(col.size()); }
   constexpr offset row_length(index i) const { return row_begin[i + 1] - row_begin[i]; }
 
-  // What kernels read: on a GPU through the read-only path.
+  // What kernels read: on a GPU by ld.global.nc, except float values (core/load.hpp).
   constexpr Offset begin(std::int64_t row) const { return load_read_only(row_begin.data() + row); }
   constexpr Offset end(std::int64_t row) const { return load_read_only(row_begin.data() + row + 1); }
   constexpr index column(Offset k) const { return load_read_only(col.data() + k); }

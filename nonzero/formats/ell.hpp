@@ -25,7 +25,7 @@ template <class V> struct ell_view {
 
   /// Where entry k of a row is.
   constexpr offset place(std::int64_t row, offset k) const { return k * rows + row; }
-  // What kernels read: on a GPU through the read-only path.
+  // What kernels read: on a GPU by ld.global.nc, except float values (core/load.hpp).
   constexpr index column(offset at) const { return load_read_only(col.data() + at); }
   constexpr V value(offset at) const { return load_read_only(val.data() + at); }
 };

@@ -26,7 +26,8 @@
   M(tjds, "jds stored column by column: no padding", to_tjds(a))                                      \
   M(packed, "slices of rows in the fewest bytes (lossless): repeated patterns once", to_packed(a))    \
   M(binned, "entries by blocks of columns and bins of rows, for scattered columns", to_binned(a))     \
-  M(sell, "slices of eight rows sorted nearby, each padded to its longest", to_sell(a, {}, budget))   \
+  M(sell, "SELL-C-σ: rows sorted within windows, slices padded to their longest row",                 \
+    to_sell(a, {}, budget))                                                                           \
   M(bsr, "small dense blocks with one column each, csr for the rest", to_bsr(a))                      \
   M(sbsr, "small dense blocks of a symmetric matrix, one triangle of them", to_sbsr(a))               \
   M(warp_packed, "slices of 32 rows, a row per GPU lane: repeated patterns once, exact short values", \

@@ -95,7 +95,7 @@ finding fill_range(csr_view<V> a, index first, index last, sbsr<To>& out) {
           const V value = from[r * length + c];
           is_symmetric &= have_same_bits(value, mirrored[c * mirrored_length + r]);
           if constexpr (!std::is_same_v<To, V>) is_exact &= is_exactly_single(value);
-          to[place_in_block(Size, out.panel_cols, r, c)] = static_cast<To>(value);
+          to[place_in_block(Size, out.group_cols, r, c)] = static_cast<To>(value);
         }
     }
   }
@@ -132,7 +132,7 @@ template <class V, class To> void start(csr_view<V> a, index block_size, sbsr<To
 /// False if a value would change; `out` is then unusable.
 template <class V, class To> bool convert(csr_view<V> a, const sbsr_options& options, sbsr<To>& out) {
   start(a, options.block_size, out);
-  out.panel_cols = options.panel_cols != 0 ? options.panel_cols : out.block_size;
+  out.group_cols = options.group_cols != 0 ? options.group_cols : out.block_size;
   const index one_range[] = {0, out.block_rows()};
   const std::span<const index> ranges =
       options.first_block_row.empty() ? std::span(one_range) : options.first_block_row;
@@ -164,8 +164,8 @@ template <class V> void validate_diagonal(const sbsr<V>& a, index block_row) {
   const V* block = a.val.data() + last * size * size;
   for (index r = 0; r < size; ++r)
     for (index c = 0; c < r; ++c)
-      check.that(have_same_bits(block[place_in_block(size, a.panel_cols, r, c)],
-                                block[place_in_block(size, a.panel_cols, c, r)]),
+      check.that(have_same_bits(block[place_in_block(size, a.group_cols, r, c)],
+                                block[place_in_block(size, a.group_cols, c, r)]),
                  "block {} is on the diagonal, but not symmetric at ({}, {})", last, r, c);
 }
 
@@ -207,8 +207,8 @@ template <class V> void validate(const sbsr<V>& a) {
   check.that(std::ranges::count(symmetric_block_sizes, a.block_size) == 1,
              "block_size is {}, not one of 2, 3 and 4", a.block_size);
   check.that(a.rows % a.block_size == 0, "{} rows are no multiple of block_size, {}", a.rows, a.block_size);
-  check.that(a.panel_cols >= 1 && a.panel_cols <= a.block_size, "panel_cols is {}, outside 1 to {}",
-             a.panel_cols, a.block_size);
+  check.that(a.group_cols >= 1 && a.group_cols <= a.block_size, "group_cols is {}, outside 1 to {}",
+             a.group_cols, a.block_size);
   check.length("block_begin", a.block_begin.size(), offset{a.block_rows()} + 1);
   check.begins("block_begin", a.block_begin, static_cast<offset>(a.block_col.size()));
   check.length("val", a.val.size(), a.blocks() * a.block_size * a.block_size);

@@ -14,10 +14,10 @@ namespace nz {
 template <class V> struct sbsr {
   index rows = 0, cols = 0;      // >= 0; equal; a multiple of block_size
   index block_size = 3;          // one of symmetric_block_sizes
-  index panel_cols = 3;          // 1 to block_size
+  index group_cols = 3;          // 1 to block_size
   array<offset> block_begin{0};  // block_rows()+1 long; starts at 0, rises
   array<index> block_col;        // >= 0; rises within a block row; the last of block row I is I
-  array<V> val;  // block_size^2 for each block: panels of panel_cols columns (the last may have
+  array<V> val;  // block_size^2 for each block: groups of group_cols columns (the last may have
                  // fewer) one after the other, each row by row; the last block of a block row
                  // is symmetric, bit by bit
 
@@ -28,7 +28,7 @@ template <class V> struct sbsr {
 
 /// Arrays of an sbsr that belong to somebody else. Borrows as csr_view; pointers as in packed_view.
 template <class V> struct sbsr_view {
-  index rows = 0, cols = 0, block_size = 3, panel_cols = 3;  // as in sbsr, and so are the arrays
+  index rows = 0, cols = 0, block_size = 3, group_cols = 3;  // as in sbsr, and so are the arrays
   const offset* block_begin = nullptr;
   const index* block_col = nullptr;
   const V* val = nullptr;
@@ -38,7 +38,7 @@ template <class V> struct sbsr_view {
       : rows(a.rows),
         cols(a.cols),
         block_size(a.block_size),
-        panel_cols(a.panel_cols),
+        group_cols(a.group_cols),
         block_begin(a.block_begin.data()),
         block_col(a.block_col.data()),
         val(a.val.data()) {}
@@ -47,9 +47,9 @@ template <class V> struct sbsr_view {
 inline constexpr index symmetric_block_sizes[] = {2, 3, 4};
 
 /// Where the value of a row and a column of a block is in it.
-constexpr index place_in_block(index block_size, index panel_cols, index row, index col) {
-  const index first = col - col % panel_cols;
-  const index width = block_size - first < panel_cols ? block_size - first : panel_cols;
+constexpr index place_in_block(index block_size, index group_cols, index row, index col) {
+  const index first = col - col % group_cols;
+  const index width = block_size - first < group_cols ? block_size - first : group_cols;
   return first * block_size + row * width + (col - first);
 }
 
@@ -62,7 +62,7 @@ template <class V> index find_symmetric_block_size(const csr<V>& a) {
 
 struct sbsr_options {
   index block_size = 0;  // 0: the one that find_symmetric_block_size finds
-  index panel_cols = 0;  // 0: block_size
+  index group_cols = 0;  // 0: block_size
   /// Ranges of block rows, from 0 to all of them, that never fall; none: one range.
   std::span<const index> first_block_row = {};
   for_each_runner for_each = run_in_order;  // over the ranges, in two passes
@@ -87,7 +87,7 @@ template <class V> footprint sbsr_footprint(const csr<V>& a) { return sbsr_footp
 template <class V, class Body> void for_each_entry(const sbsr<V>& a, Body body) {
   const index size = a.block_size;
   const auto value = [&](offset block, index r, index c) {
-    return a.val[block * size * size + place_in_block(size, a.panel_cols, r, c)];
+    return a.val[block * size * size + place_in_block(size, a.group_cols, r, c)];
   };
   for (index i = 0; i < a.block_rows(); ++i)
     for (offset k = a.block_begin[i]; k < a.block_begin[i + 1]; ++k) {

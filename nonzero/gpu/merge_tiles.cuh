@@ -19,8 +19,8 @@ constexpr int most_items = items_per_thread * threads_per_block;  // of a tile
 constexpr int longest_whole = 512;
 constexpr int items_per_tile = most_items - longest_whole;
 
-/// Where giant rows are much of the matrix, consecutive blocks take tiles from this many places of the list:
-/// tiles of a giant row, which read x in order, then run at the same time as those that gather it.
+/// Where giant rows are much of the matrix, consecutive blocks take tiles from this many start positions in
+/// the list: tiles of a giant row, which read x in order, then run at the same time as those that gather it.
 constexpr int listed_at_once = 128;
 
 /// How many tiles a list of `items` items has.
@@ -36,7 +36,7 @@ template <class V, class Offset> struct merge_tiles {
   V *head, *tail;
   unsigned* done;  // by the tile that a split row begins in: how many blocks have written their sums of it
   std::int64_t tiles;
-  std::int64_t places;  // of the list that blocks begin at: 1, or listed_at_once
+  std::int64_t starts;  // positions in the list where blocks begin: 1, or listed_at_once
 };
 
 /// A thread per tile, and one for the end of the last, finds where it begins; 1 in `is_split` where that is
@@ -58,7 +58,7 @@ __global__ void find_tiles_kernel(csr_view<A, Offset> a, offset items, index* __
 }
 
 /// CSR with its tiles.
-template <class A, class V, class Offset> struct csr_in_tiles : csr_or_pattern<A, Offset> {
+template <class A, class V, class Offset> struct csr_in_tiles : csr_or_one_value<A, Offset> {
   // As in merge_tiles.
   vector<index> tile_row;
   vector<Offset> tile_entry;
@@ -68,7 +68,7 @@ template <class A, class V, class Offset> struct csr_in_tiles : csr_or_pattern<A
 
   template <class Queue>
   csr_in_tiles(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
-      : csr_or_pattern<A, Offset>(queue, a, options),
+      : csr_or_one_value<A, Offset>(queue, a, options),
         tile_row(options.on, static_cast<std::size_t>(tile_count() + 1)),
         tile_entry(options.on, static_cast<std::size_t>(tile_count() + 1)),
         head(options.on, static_cast<std::size_t>(tile_count())),
@@ -88,14 +88,14 @@ template <class A, class V, class Offset> struct csr_in_tiles : csr_or_pattern<A
     constexpr offset most_tiles = 4096, tiles_per_split = 4;
     return splits > 0 && splits * tiles_per_split <= tile_count() && tile_count() <= most_tiles;
   }
-  std::int64_t places() const {
+  std::int64_t starts() const {
     constexpr offset fewest_tiles = 4096, tiles_per_split = 16;
     return splits * tiles_per_split >= tile_count() && tile_count() >= fewest_tiles ? listed_at_once : 1;
   }
-  std::int64_t blocks() const { return (tile_count() + places() - 1) / places() * places(); }
+  std::int64_t blocks() const { return (tile_count() + starts() - 1) / starts() * starts(); }
   merge_tiles<V, Offset> tiles() const {
     return {tile_row.data(), tile_entry.data(), head.data(), tail.data(),
-            done.data(),     tile_count(),      places()};
+            done.data(),     tile_count(),      starts()};
   }
   footprint storage() const {
     return {shared_csr<A, Offset>::storage().bytes + bytes_of(tile_row, tile_entry, head, tail, done), 0};
@@ -110,10 +110,10 @@ template <class Offset> struct merge_tile {
   Offset first_entry;
   int entries;
 
-  /// Where places do not divide the tiles evenly, the last blocks have an empty one.
+  /// Where the starts do not divide the tiles evenly, the last blocks have an empty one.
   template <class V>
   __device__ explicit merge_tile(const merge_tiles<V, Offset>& all)
-      : number(blockIdx.x % all.places * (gridDim.x / all.places) + blockIdx.x / all.places) {
+      : number(blockIdx.x % all.starts * (gridDim.x / all.starts) + blockIdx.x / all.starts) {
     const std::int64_t begin = number < all.tiles ? number : all.tiles;
     const std::int64_t end = number < all.tiles ? number + 1 : all.tiles;
     first_row = all.row[begin];

@@ -52,7 +52,8 @@ template <class Counts> __device__ offset steps_of_window(Counts& count, offset 
 }
 
 // A block takes windows of 1,024 rows in turn and counts rows by their length.
-// Good: always, it reads 4 bytes per row.  Bad: rows past 1,023 entries, whose lengths are not told apart.
+// Good: always, it reads 4 bytes per row.
+// Bad: rows past 1,023 entries, whose lengths are not told apart.
 // Traffic: 4 bytes per row.
 // Source: ours.
 template <class Offset>
@@ -117,8 +118,10 @@ __device__ index spread_of_slice(const csr_view<V, Offset>& a, Offset begin, int
 }
 
 // A warp per sampled slice, a lane per row, which is compared with the row before.
-// Good: always: at most 1,024 slices, however large the matrix.  Bad: matrices that differ from place to
-// place. Traffic: up to 1,024 slices of 32 rows, of which 32 entries at the most. Source: ours.
+// Good: always: at most 1,024 slices, however large the matrix.
+// Bad: matrices that differ from place to place.
+// Traffic: up to 1,024 slices of 32 rows, of which 32 entries at the most.
+// Source: ours.
 template <class V, class Offset>
 __global__ void survey_slices_kernel(csr_view<V, Offset> a, std::int64_t slices, int samples,
                                      slice_record* __restrict__ records) {

@@ -96,11 +96,11 @@ std::optional<A> find_one_value(Queue& queue, const csr_view<A, Offset>& a) {
 }
 
 /// CSR, for kernels that read no values where all are equal.
-template <class A, class Offset> struct csr_or_pattern : shared_csr<A, Offset> {
+template <class A, class Offset> struct csr_or_one_value : shared_csr<A, Offset> {
   std::optional<A> one_value;
 
   template <class Queue>
-  csr_or_pattern(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options&)
+  csr_or_one_value(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options&)
       : shared_csr<A, Offset>(a), one_value(find_one_value(queue, this->view())) {}
   entry_values<A> values() const { return values_of(this->val.data(), one_value); }
   std::string encodings() const { return one_value ? "one value for all entries" : std::string{}; }

@@ -59,7 +59,8 @@ struct kernel_row {
   device_kind runs_on = device_kind::cpu;
   bool is_repeatable = true;  // the same bits every time
   bool is_peer = false;       // another library's kernel, for comparison
-  /// Whether the planner may measure it. References, peers and the lectures' formats are for comparison.
+  /// Whether the planner may measure it. Serial kernels, peers and most kernels of the lectures are only for
+  /// comparison.
   /// Where nothing is measured, it takes the kernel of CSR with the highest prediction::preference, candidate
   /// or not.
   bool is_candidate = false;

@@ -69,7 +69,7 @@ struct device_features {
   /// Whether the device's cache holds matrix and vectors.
   bool fits_cache() const { return csr_bytes + vector_bytes() < cache_bytes; }
   bool is_small() const { return csr_bytes < small_bytes; }
-  /// Whether nearly all entries are in rows that are long enough for a warp.
+  /// Whether at least three entries in four are in rows of more than `row_survey::long_row`.
   bool has_long_rows() const { return 4 * row.in_long_rows >= 3 * nnz; }
   /// Bytes of a value on average where values that are exact in single precision take four, and none where
   /// all values are equal.

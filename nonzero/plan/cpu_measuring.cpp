@@ -21,18 +21,18 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// The base: it needs no conversion.
-constexpr std::string_view base_name = "csr_balanced";
+/// The baseline: it needs no conversion.
+constexpr std::string_view baseline_name = "csr_balanced";
 
 /// Below both, planning takes longer than it could save: entries, and entries times multiplies to come.
 constexpr offset fewest_entries = 20'000;
 constexpr double fewest_products = 2e6;
 constexpr double default_budget = 1.15;  // times CSR's bytes
 
-/// Of the base's waiting time, the fraction that other kernels that gather are expected to wait too. The rest
-/// may be branches mispredicted because row lengths change, which kernels with sorted rows avoid. A sample is
-/// too short to show that: the processor soon learns its branches.
-constexpr double shared_waiting = 0.5;
+/// Of the baseline's waiting time, the fraction that other kernels that gather are expected to wait too. The
+/// rest may be branches mispredicted because row lengths change, which kernels with sorted rows avoid. A
+/// sample is too short to show that: the processor soon learns its branches.
+constexpr double waiting_fraction = 0.5;
 /// Bytes of x that a core's L2 holds beside the rest, on most processors.
 constexpr double l2_bytes = 512 * 1024;
 /// The fraction of all the time to come that may go into samples.
@@ -107,7 +107,7 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
     return fmt::format("fewer than {} entries: planning would take longer than it could save",
                        fewest_entries);
   }
-  std::vector<const kernel_row*> csr_kernels(plan_report&) override { return {&base()}; }
+  std::vector<const kernel_row*> csr_kernels(plan_report&) override { return {&baseline()}; }
   std::string find_choice_key() const override { return choice_key(fingerprint(a_), options_, start_); }
   bool has(const kernel_row& kernel) const override { return kernel.functions_for<A, V>().host != nullptr; }
 
@@ -131,10 +131,10 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
     report.gathers = find_locality(a_);
   }
   std::vector<plan_candidate> measure_base() override;
-  std::unique_ptr<prepared_matrix<V>> take_base() override { return prepare(base(), {}); }
+  std::unique_ptr<prepared_matrix<V>> take_baseline() override { return prepare(baseline(), {}); }
   void predict(const kernel_row& kernel, plan_candidate& out) override;
   double time(const prepared_matrix<V>& ready) override { return time_multiply(ready, y_.size()); }
-  double time_base() override { return time(*base_); }
+  double time_baseline() override { return time(*baseline_); }
 
   bool could_reorder(const plan_report& report) const override;
   std::unique_ptr<measuring<V>> reorder() override {
@@ -161,7 +161,7 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
     double bytes = 0, seconds = 0, conversion = 0;  // predicted for the whole matrix
   };
 
-  static const kernel_row& base() { return find_kernel(base_name, device_kind::cpu); }
+  static const kernel_row& baseline() { return find_kernel(baseline_name, device_kind::cpu); }
   std::unique_ptr<prepared_matrix<V>> prepare_view(const kernel_row& kernel, csr_view<A> a,
                                                    padding_budget budget) const {
     return kernel.template prepare<V>(a, {.budget = budget, .simd = options_.simd});
@@ -181,10 +181,10 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
   array<index> order_;  // of the rows; empty: as given
   array<V> x_;
   mutable array<V> y_;
-  std::unique_ptr<prepared_matrix<V>> base_;
+  std::unique_ptr<prepared_matrix<V>> baseline_;
   csr<A> sample_;
   double scale_ = 1;  // the matrix against the sample
-  double base_seconds_ = 0;
+  double baseline_seconds_ = 0;
   std::vector<plan_candidate> predicted_;
   std::optional<clock::time_point> sampling_since_;
 };
@@ -192,14 +192,14 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
 template <class A, class V> std::vector<plan_candidate> cpu_measuring<A, V>::measure_base() {
   x_ = ones<V>(a_.cols);
   y_ = ones<V>(a_.rows);
-  base_ = prepare_view(base(), a_, {});
+  baseline_ = prepare_view(baseline(), a_, {});
   sample_ = make_sample(a_);
   scale_ = csr_bytes() / static_cast<double>(footprint_of(sample_).bytes);
-  base_seconds_ = time_base();
-  bytes_per_second = std::max(read_speed(a_), static_cast<double>(base_->traffic()) / base_seconds_);
+  baseline_seconds_ = time_baseline();
+  bytes_per_second = std::max(read_speed(a_), static_cast<double>(baseline_->traffic()) / baseline_seconds_);
   // Without waiting, which is still 0, this is what bytes and instructions take.
-  waiting_seconds = std::max(0.0, base_seconds_ - predict_whole(base()).seconds);
-  return {base_candidate(base_name, base_seconds_, csr_bytes())};
+  waiting_seconds = std::max(0.0, baseline_seconds_ - predict_whole(baseline()).seconds);
+  return {baseline_candidate(baseline_name, baseline_seconds_, csr_bytes())};
 }
 
 /// The shorter of two, after one to warm up: other work on the machine only adds.
@@ -248,7 +248,7 @@ typename cpu_measuring<A, V>::whole cpu_measuring<A, V>::predict_whole(const ker
   const double own = static_cast<double>(ready->traffic()) - x_bytes;  // grows with the rows
   const double moving = (own * scale_ + x_bytes) / bytes_per_second;
   const double instructions = time_sample(kernel, *ready) * scale_ / threads;
-  const double waiting = kernel.is_gather_free ? 0 : shared_waiting * waiting_seconds;
+  const double waiting = kernel.is_gather_free ? 0 : waiting_fraction * waiting_seconds;
   out.seconds = std::max(moving, instructions) + waiting;
   return out;
 }
@@ -269,7 +269,7 @@ typename cpu_measuring<A, V>::whole cpu_measuring<A, V>::predict_triangle(const 
 template <class A, class V> void cpu_measuring<A, V>::predict(const kernel_row& kernel, plan_candidate& out) {
   if (!sampling_since_) sampling_since_ = clock::now();
   const double allowed =
-      sampling_fraction * static_cast<double>(options_.expected_multiplies) * base_seconds_;
+      sampling_fraction * static_cast<double>(options_.expected_multiplies) * baseline_seconds_;
   const bool x_is_near = static_cast<double>(a_.cols) * sizeof(V) <= l2_bytes;
   if (this->does_csr_fit() && seconds_since(*sampling_since_) >= allowed) {
     out.verdict = "not looked at: that would take longer than it could save";
@@ -305,13 +305,13 @@ template <class A, class V> bool cpu_measuring<A, V>::could_reorder(const plan_r
   // In a good order columns are near each other, so that some kernel may hold them in two bytes.
   const double least_bytes = static_cast<double>(a_.nnz()) * (sizeof(A) + near_column) + order_bytes();
   if (!(least_bytes <= this->memory_budget())) return false;
-  const double reading = static_cast<double>(base_->traffic()) / bytes_per_second;
-  const double per_line = (base_seconds_ - reading) / (lines * static_cast<double>(a_.nnz()));
+  const double reading = static_cast<double>(baseline_->traffic()) / bytes_per_second;
+  const double per_line = (baseline_seconds_ - reading) / (lines * static_cast<double>(a_.nnz()));
   // Bringing x into the order, and y out of it, is scattered too: twice as many elements as rows.
   const double ordered = ordered_slowdown * reading + 2 * per_line * a_.rows;
-  const double gain = base_seconds_ - ordered;
-  return gain > least_promised_gain * base_seconds_ &&
-         reorder_multiplies * base_seconds_ <
+  const double gain = baseline_seconds_ - ordered;
+  return gain > least_promised_gain * baseline_seconds_ &&
+         reorder_multiplies * baseline_seconds_ <
              paying_fraction * static_cast<double>(options_.expected_multiplies) * gain;
 }
 

@@ -10,7 +10,7 @@
 #include <nonzero/plan/measuring_internal.hpp>
 
 // On a GPU, or in the emulator, the kernels of CSR share the matrix that is there, so those that may suit are
-// timed, and the fastest is the base. Others predict from surveys.
+// timed, and the fastest is the baseline. Others predict from surveys.
 namespace nz {
 namespace {
 
@@ -81,10 +81,10 @@ template <class A, class V> class device_measuring final : public measuring<V> {
     report.are_steps = options_.are_steps;
   }
   std::vector<plan_candidate> measure_base() override;
-  std::unique_ptr<prepared_matrix<V>> take_base() override { return std::move(base_); }
+  std::unique_ptr<prepared_matrix<V>> take_baseline() override { return std::move(baseline_); }
   void predict(const kernel_row& kernel, plan_candidate& out) override;
   double time(const prepared_matrix<V>& ready) override;
-  double time_base() override { return time(*base_); }
+  double time_baseline() override { return time(*baseline_); }
 
  private:
   using measuring<V>::start_;
@@ -110,7 +110,7 @@ template <class A, class V> class device_measuring final : public measuring<V> {
   device_features features_;
   vector<V> x_, y_;
   vector<double> sums_;
-  std::unique_ptr<prepared_matrix<V>> base_;
+  std::unique_ptr<prepared_matrix<V>> baseline_;
 };
 
 /// A few calls, twice where they are short, after one to warm up; the shortest counts.
@@ -149,26 +149,26 @@ template <class A, class V> std::vector<plan_candidate> device_measuring<A, V>::
     const auto takes = static_cast<double>(ready->storage().bytes);
     c.seconds = time(*ready);
     c.predicted_bytes = ready->storage().bytes;
-    const bool fits = takes <= budget, is_first = base_ == nullptr;
+    const bool fits = takes <= budget, is_first = baseline_ == nullptr;
     const bool is_better = bytes <= budget ? fits && *c.seconds < seconds : takes < bytes;
     if (!is_first && !is_better) continue;
     chosen = kernel.name;
-    base_ = std::move(ready);
+    baseline_ = std::move(ready);
     seconds = *c.seconds;
     bytes = takes;
   }
-  if (base_ == nullptr || bytes > budget) {
+  if (baseline_ == nullptr || bytes > budget) {
     auto ready = prepare(smallest(), {});
     const auto takes = static_cast<double>(ready->storage().bytes);
-    if (base_ == nullptr || takes < bytes) {
+    if (baseline_ == nullptr || takes < bytes) {
       chosen = smallest().name;
-      base_ = std::move(ready);
-      seconds = time(*base_);
+      baseline_ = std::move(ready);
+      seconds = time(*baseline_);
       bytes = takes;
     }
   }
   std::erase_if(out, [&](const plan_candidate& c) { return c.kernel == chosen; });
-  out.front() = base_candidate(chosen, seconds, bytes);
+  out.front() = baseline_candidate(chosen, seconds, bytes);
   for (std::size_t i = 1; i < out.size(); ++i)
     if (out[i].verdict.empty())
       out[i].verdict = static_cast<double>(*out[i].predicted_bytes) > budget

@@ -44,8 +44,8 @@ std::vector<std::shared_ptr<device>> devices();
 /// Whether `name` is the name of a device, present or not: "cpu", "emulator", "cuda", "cuda:1".
 bool is_device_name(std::string_view name);
 
-/// The device of that name: "cpu", "emulator", "cuda", or "cuda:1" for the second card. Throws `unsupported`
-/// for another name or where the library was built without CUDA, `device_error` where there is no such card.
+/// The device of that name: "cpu", "emulator", "cuda", or "cuda:1" for the second GPU. Throws `unsupported`
+/// for another name or where the library was built without CUDA, `device_error` where there is no such GPU.
 std::shared_ptr<device> find_device(std::string_view name);
 
 }  // namespace nz

@@ -11,7 +11,7 @@ namespace {
 constexpr offset window = 2048;      // entries
 constexpr offset most_windows = 64;  // of them
 constexpr offset one_in = 64;        // the sample is at most one entry in 64
-constexpr offset windows_per_walk = 4;
+constexpr offset windows_per_search = 4;
 constexpr offset far = 16'384;  // columns
 constexpr index line_bytes = 64;
 
@@ -48,8 +48,8 @@ template <class V> index row_of(csr_view<V> a, offset k) {
 }
 
 struct counts {
-  offset lines = 0, far = 0;                      // in windows
-  offset walked_entries = 0, walked_columns = 0;  // by walks
+  offset lines = 0, far = 0;                          // in windows
+  offset searched_entries = 0, searched_columns = 0;  // by searches
 };
 
 /// The window that begins at entry `first`, in `row`.
@@ -67,7 +67,7 @@ template <class V> void look_at_window(csr_view<V> a, offset first, index row, s
 
 /// The rows around `start`, breadth first.
 template <class V>
-void walk_from(csr_view<V> a, index start, small_set& seen, array<index>& queue, counts& out) {
+void search_breadth_first(csr_view<V> a, index start, small_set& seen, array<index>& queue, counts& out) {
   seen.clear();
   queue.assign(1, start);
   offset left = window;
@@ -82,8 +82,8 @@ void walk_from(csr_view<V> a, index start, small_set& seen, array<index>& queue,
       }
     left -= end - begin;
   }
-  out.walked_entries += window - left;
-  out.walked_columns += columns;
+  out.searched_entries += window - left;
+  out.searched_columns += columns;
 }
 
 }  // namespace
@@ -104,12 +104,13 @@ template <class V> locality find_locality(csr_view<V> a) {
     const index row = row_of(a, first);
     look_at_window(a, first, row, seen, found);
     looked_at += std::min(window, entries - first);
-    if (is_square && w % windows_per_walk == 0) walk_from(a, row, seen, queue, found);
+    if (is_square && w % windows_per_search == 0) search_breadth_first(a, row, seen, queue, found);
   }
   const auto total = static_cast<double>(looked_at);
   return {static_cast<double>(found.lines) / total, static_cast<double>(found.far) / total,
-          is_square ? static_cast<double>(found.walked_columns) / static_cast<double>(found.walked_entries)
-                    : 1.0};
+          is_square
+              ? static_cast<double>(found.searched_columns) / static_cast<double>(found.searched_entries)
+              : 1.0};
 }
 
 #define NONZERO_INSTANTIATE(V) template locality find_locality(csr_view<V>);

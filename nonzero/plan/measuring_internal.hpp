@@ -62,16 +62,16 @@ template <class V> class measuring {
 
   /// Features of the matrix that the report shows.
   virtual void survey(plan_report& report) = 0;
-  /// Measures the base: the kernel to compare with, which needs no conversion. It is the first candidate;
+  /// Measures the baseline: the kernel to compare with, which needs no conversion. It is the first candidate;
   /// other kernels of CSR that were measured with it follow.
   virtual std::vector<plan_candidate> measure_base() = 0;
-  /// The base, prepared for the plan.
-  virtual std::unique_ptr<prepared_matrix<V>> take_base() = 0;
+  /// The baseline, prepared for the plan.
+  virtual std::unique_ptr<prepared_matrix<V>> take_baseline() = 0;
   /// Adds bytes, seconds and conversion to a candidate, or a verdict against it.
   virtual void predict(const kernel_row& kernel, plan_candidate& out) = 0;
   /// The seconds of a multiply.
   virtual double time(const prepared_matrix<V>& ready) = 0;
-  virtual double time_base() = 0;
+  virtual double time_baseline() = 0;
 
   /// The same matrix with rows and columns in another order; null where it has none. What it prepares
   /// and times is P A P^T; in_old_order makes A of it.
@@ -83,9 +83,9 @@ template <class V> class measuring {
   }
 
   int most_conversions = 3;
-  // Known once the base is measured:
+  // Known once the baseline is measured:
   double bytes_per_second = 0;
-  double waiting_seconds = 0;  // of the base's time, what neither its bytes nor its instructions explain
+  double waiting_seconds = 0;  // of the baseline's time, what neither its bytes nor its instructions explain
 
  protected:
   explicit measuring(plan_report start) : start_(std::move(start)) {}
@@ -112,7 +112,7 @@ plan_report begin_report(index rows, index cols, offset nnz, std::uint64_t csr_b
 }
 
 /// The first candidate.
-inline plan_candidate base_candidate(std::string_view kernel, double seconds, double bytes) {
+inline plan_candidate baseline_candidate(std::string_view kernel, double seconds, double bytes) {
   return {.kernel = std::string(kernel),
           .predicted_bytes = static_cast<std::uint64_t>(bytes),
           .predicted_seconds = seconds,

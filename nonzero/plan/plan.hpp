@@ -80,7 +80,7 @@ struct plan_report {
   device_kind kind = device_kind::cpu;  // where it runs
   std::string machine;                  // "CPU, 2 threads, NEON"
   double bytes_per_second = 0;  // at which all threads read the matrix, or a GPU copies; 0: not measured
-  double csr_seconds = 0;       // a multiply by the base; 0: not measured
+  double csr_seconds = 0;       // a multiply by the baseline; 0: not measured
   double waiting_seconds = 0;   // of those, what neither its bytes nor its instructions explain
   double reorder_seconds = 0;   // finding an order and writing the matrix in it; 0: not tried
   double chosen_seconds = 0;    // a multiply by this plan; 0: not measured
@@ -91,8 +91,8 @@ struct plan_report {
   std::int64_t expected_multiplies = 0;
   std::vector<plan_candidate> candidates;
 
-  /// After how many multiplies all of the planning has paid for itself, compared with the base; none: never,
-  /// or not known.
+  /// After how many multiplies all of the planning has paid for itself, compared with the baseline; none:
+  /// never, or not known.
   std::optional<double> pays_after() const;
 };
 
@@ -101,7 +101,7 @@ std::string explain(const plan_report& report);
 
 /// A matrix prepared for the kernel that suits it. One multiply at a time, as with a prepared_matrix. The
 /// products of one plan have the same bits for any number of threads. Another plan for the same matrix may
-/// find another kernel the fastest, which rounds differently: force the kernel, or remember it.
+/// choose another kernel, which rounds differently. For the same bits, force the kernel or use `remembered`.
 template <class V> class plan {
  public:
   /// y = A x, and y = alpha * A x + beta * y. Throw `shape_error` if x or y does not fit, or if they overlap.
@@ -150,12 +150,12 @@ template <class V> class plan {
   plan_report report_;
 };
 
-/// Surveys the matrix, predicts bytes and time of each candidate of the table, measures the few that could
-/// win, and converts for the best of them, if that pays. Does not end with a kernel that was slower than the
-/// base (csr_balanced, or the GPU's fastest kernel for CSR), unless the base does not fit the memory budget,
-/// or the kernel is forced or remembered. For a GPU the matrix is copied there first.
-/// Throws `unsupported` where there is no kernel of the given name or where nothing fits the budget,
-/// `parse_error` where the file of choices is malformed.
+/// Surveys the matrix, predicts bytes and time of each candidate of the table, converts for the few that
+/// should pay, times them, and keeps the fastest. Does not end with a kernel that was slower than the
+/// baseline (csr_balanced, or the GPU's fastest kernel for CSR), unless the baseline does not fit the memory
+/// budget, or the kernel is forced or remembered. For a GPU the matrix is copied there first. Throws
+/// `unsupported` where there is no kernel of the given name or where nothing fits the budget, `parse_error`
+/// where the file of choices is malformed.
 ///
 /// An owner is copied where the plan stays with CSR; a view is borrowed (its arrays must outlive the plan);
 /// an owner that is moved from is kept. Values that are rounded (stored_values::single) are the plan's own.

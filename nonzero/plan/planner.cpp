@@ -24,43 +24,43 @@ constexpr double timing_multiplies = 3;
 constexpr double least_reorder_gain = 0.15;
 
 /// Finds the kernel that multiplies in the least time, conversion counted. All candidates are predicted;
-/// those that could win convert the matrix and are timed against the base.
+/// those that could win convert the matrix and are timed against the baseline.
 template <class V> class tuner {
  public:
   struct outcome {
-    std::unique_ptr<prepared_matrix<V>> ready;  // null: the base
+    std::unique_ptr<prepared_matrix<V>> ready;  // null: the baseline
     double seconds = 0;                         // of a multiply
   };
 
-  /// Measures the base.
+  /// Measures the baseline.
   tuner(measuring<V>& m, const plan_options& options)
       : m_(m), options_(options), candidates_(m.measure_base()) {
-    base_seconds_ = *candidates_.front().seconds;
+    baseline_seconds_ = *candidates_.front().seconds;
   }
 
   /// Throws `unsupported` where nothing fits the memory budget.
   outcome run() {
     predict_all();
-    plan_candidate& base = candidates_.front();
+    plan_candidate& baseline = candidates_.front();
     if (does_base_fit()) {
-      best_candidate_ = &base;
-      best_.seconds = base_seconds_;
+      best_candidate_ = &baseline;
+      best_.seconds = baseline_seconds_;
     } else {
-      base.verdict = "would not fit the memory budget";
+      baseline.verdict = "would not fit the memory budget";
     }
     convert_best();
     if (best_candidate_ == nullptr)
       throw unsupported(
           fmt::format("no kernel holds this matrix within {}; {} takes {}",
                       format_bytes(static_cast<std::uint64_t>(std::max(0.0, m_.memory_budget()))),
-                      base.kernel, format_bytes(*base.predicted_bytes)));
+                      baseline.kernel, format_bytes(*baseline.predicted_bytes)));
     settle();
     return std::move(best_);
   }
-  /// The base first.
+  /// The baseline first.
   const std::vector<plan_candidate>& candidates() const { return candidates_; }
   const std::string& base_kernel() const { return candidates_.front().kernel; }
-  double base_seconds() const { return base_seconds_; }
+  double baseline_seconds() const { return baseline_seconds_; }
 
  private:
   bool does_base_fit() const {
@@ -112,7 +112,8 @@ template <class V> class tuner {
     if (best_candidate_ == nullptr) return true;  // anything that fits
     const double gain = best_.seconds - *c.predicted_seconds;
     if (gain < least_predicted_gain * best_.seconds) {
-      c.verdict = fmt::format("no faster than {}", best_candidate_->kernel);
+      c.verdict = fmt::format("predicted to gain less than {:.0f} % over {}", 100 * least_predicted_gain,
+                              best_candidate_->kernel);
       return false;
     }
     const double after = (*c.predicted_conversion + timing_multiplies * best_.seconds) / gain;
@@ -125,7 +126,7 @@ template <class V> class tuner {
     auto ready = prepare(c);
     if (!ready) return;
     c.seconds = time_against_base(*ready);
-    if (best_candidate_ == &candidates_.front()) best_.seconds = base_seconds_;  // measured again
+    if (best_candidate_ == &candidates_.front()) best_.seconds = baseline_seconds_;  // measured again
     const bool wins = best_candidate_ == nullptr || *c.seconds < best_.seconds;
     plan_candidate* const loser = wins ? best_candidate_ : &c;
     if (wins) {
@@ -154,34 +155,34 @@ template <class V> class tuner {
 
   /// Where the two are close, both are timed again, in turns: other work on the machine then slows both.
   double time_against_base(const prepared_matrix<V>& ready) {
-    constexpr double clear_win = 0.97, clear_loss = 1.15;  // times the base's
+    constexpr double clear_win = 0.97, clear_loss = 1.15;  // times the baseline's
     double best = m_.time(ready);
-    if (best > clear_win * base_seconds_ && best < clear_loss * base_seconds_) {
-      base_seconds_ = std::min(base_seconds_, m_.time_base());
+    if (best > clear_win * baseline_seconds_ && best < clear_loss * baseline_seconds_) {
+      baseline_seconds_ = std::min(baseline_seconds_, m_.time_baseline());
       best = std::min(best, m_.time(ready));
     }
     return best;
   }
 
-  /// The base may have been timed again, and be the fastest after all.
+  /// The baseline may have been timed again, and be the fastest after all.
   void settle() {
-    plan_candidate& base = candidates_.front();
-    if (best_.ready && does_base_fit() && base_seconds_ <= best_.seconds) {
-      best_candidate_->verdict = fmt::format("slower than {}", base.kernel);
-      best_candidate_ = &base;
-      best_ = {nullptr, base_seconds_};
+    plan_candidate& baseline = candidates_.front();
+    if (best_.ready && does_base_fit() && baseline_seconds_ <= best_.seconds) {
+      best_candidate_->verdict = fmt::format("slower than {}", baseline.kernel);
+      best_candidate_ = &baseline;
+      best_ = {nullptr, baseline_seconds_};
     }
-    base.seconds = base_seconds_;
+    baseline.seconds = baseline_seconds_;
     best_candidate_->is_chosen = true;
     best_candidate_->verdict = best_.ready ? "the fastest" : "nothing else would pay";
-    if (best_.ready && base.verdict.empty())
-      base.verdict = fmt::format("slower than {}", best_candidate_->kernel);
+    if (best_.ready && baseline.verdict.empty())
+      baseline.verdict = fmt::format("slower than {}", best_candidate_->kernel);
   }
 
   measuring<V>& m_;
   const plan_options& options_;
   std::vector<plan_candidate> candidates_;
-  double base_seconds_ = 0;
+  double baseline_seconds_ = 0;
   outcome best_;
   plan_candidate* best_candidate_ = nullptr;
 };
@@ -286,20 +287,20 @@ template <class V> class planner {
     m_.survey(report_);
     tuner<V> tuned(m_, options_);
     report_.bytes_per_second = m_.bytes_per_second;
-    report_.csr_seconds = tuned.base_seconds();
+    report_.csr_seconds = tuned.baseline_seconds();
     report_.waiting_seconds = m_.waiting_seconds;
     if (m_.could_reorder(report_))
       if (auto reordered = make_reordered_plan()) return std::move(*reordered);
     auto best = tuned.run();
     report_on(tuned);
-    report_.csr_seconds = tuned.base_seconds();
-    report_.chosen_seconds = best.ready ? best.seconds : tuned.base_seconds();
+    report_.csr_seconds = tuned.baseline_seconds();
+    report_.chosen_seconds = best.ready ? best.seconds : tuned.baseline_seconds();
     report_.reason = best.ready
                          ? fmt::format("{:.2f} times as fast as {}, which needs no conversion",
                                        report_.csr_seconds / report_.chosen_seconds, report_.base_kernel)
                          : fmt::format("needs no conversion, and none would pay within {} multiplies",
                                        options_.expected_multiplies);
-    return finish(best.ready ? std::move(best.ready) : m_.take_base());
+    return finish(best.ready ? std::move(best.ready) : m_.take_baseline());
   }
 
   /// None where another order brings too little, or where there is too little memory for it.
@@ -311,12 +312,12 @@ template <class V> class planner {
       report_.reorder_seconds = seconds_since(start);
       tuner<V> tuned(*m, options_);
       // Bringing x into the order, and y out of it.
-      const double csr_seconds = m->time(*m->in_old_order(m->take_base()));
-      const double moving = std::max(0.0, csr_seconds - tuned.base_seconds());
+      const double csr_seconds = m->time(*m->in_old_order(m->take_baseline()));
+      const double moving = std::max(0.0, csr_seconds - tuned.baseline_seconds());
       if (csr_seconds > (1 - least_reorder_gain) * before) return std::nullopt;
       auto best = tuned.run();
-      const double seconds = (best.ready ? best.seconds : tuned.base_seconds()) + moving;
-      auto ready = m->in_old_order(best.ready ? std::move(best.ready) : m->take_base());
+      const double seconds = (best.ready ? best.seconds : tuned.baseline_seconds()) + moving;
+      auto ready = m->in_old_order(best.ready ? std::move(best.ready) : m->take_baseline());
       report_on(tuned);
       report_.is_reordered = true;
       report_.chosen_seconds = seconds;

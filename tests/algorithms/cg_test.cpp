@@ -13,7 +13,7 @@
 
 #include "tests/battery/battery.hpp"
 #include "tests/cpu/with_threads.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 #include "tests/plan/on_every_device.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -29,13 +29,13 @@ using nz::preconditioner;
 template <class On> class Gradients : public testing::Test {
  protected:
   void SetUp() override {
-    if (On::kind == device_kind::cuda) require_card();
+    if (On::kind == device_kind::cuda) require_gpu();
     if (!IsSkipped() && !HasFatalFailure()) options.plan.on = nz::find_device(nz::name_of(On::kind));
     // Named, so that no plan measures: the same bits in every run.
     options.plan.kernel = On::kind == device_kind::cpu ? "csr_balanced" : "csr_vector";
     options.tolerance = sizeof(typename On::V) == sizeof(float) ? 1e-5 : 1e-10;
   }
-  /// The loop to compare with, whose products are cuSPARSE's on a card.
+  /// The loop to compare with, whose products are cuSPARSE's on a GPU.
   void use_blas() {
     options.method = cg_method::blas;
     if (On::kind == device_kind::cuda) options.plan.kernel.clear();

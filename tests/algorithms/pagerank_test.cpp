@@ -10,7 +10,7 @@
 #include <nonzero/plan/kernels.hpp>
 
 #include "tests/algorithms/graphs.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
 namespace {
 

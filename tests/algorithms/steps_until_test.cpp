@@ -14,7 +14,7 @@ struct counting {
   std::vector<std::int64_t> states;
   std::int64_t steps_run = 0;
 
-  counting(int block, std::int64_t most_steps) : loop{.most_steps = most_steps, .block = block} {
+  counting(int batch, std::int64_t most_steps) : loop{.most_steps = most_steps, .batch = batch} {
     sums = nz::vector<double>(nz::cpu_device(), std::vector<double>(loop.sums_size(), -1));
     sums.data()[loop.before_first()] = 0;
     states.assign(static_cast<std::size_t>(loop.states()), -1);
@@ -39,10 +39,10 @@ struct counting {
 };
 
 TEST(StepsUntil, EndWithTheStateOfTheLastStepForAnySizeOfBlocks) {
-  for (const int block : {1, 2, 3, 4, 7, 16})
+  for (const int batch : {1, 2, 3, 4, 7, 16})
     for (std::int64_t last = 1; last <= 40; ++last) {
-      SCOPED_TRACE(testing::Message() << "blocks of " << block << ", the last step is " << last);
-      counting c(block, 1000);
+      SCOPED_TRACE(testing::Message() << "batches of " << batch << ", the last step is " << last);
+      counting c(batch, 1000);
       std::int64_t asked = 0;
       const nz::steps_result found = c.run_until([&](std::int64_t number, std::span<const double> sums) {
         EXPECT_EQ(number, asked++);
@@ -53,16 +53,16 @@ TEST(StepsUntil, EndWithTheStateOfTheLastStepForAnySizeOfBlocks) {
       EXPECT_TRUE(found.is_done);
       EXPECT_EQ(found.steps, last);
       EXPECT_EQ(c.states[static_cast<std::size_t>(found.state)], last);
-      EXPECT_LT(c.steps_run, last + 2 * block);
-      EXPECT_TRUE(block > 1 || c.steps_run == last);
+      EXPECT_LT(c.steps_run, last + 2 * batch);
+      EXPECT_TRUE(batch > 1 || c.steps_run == last);
     }
 }
 
 TEST(StepsUntil, EndWhereThereAreNoMoreSteps) {
-  for (const int block : {1, 3, 16})
+  for (const int batch : {1, 3, 16})
     for (const std::int64_t most : {0, 1, 2, 15, 16, 17, 33}) {
-      SCOPED_TRACE(testing::Message() << "blocks of " << block << ", at most " << most);
-      counting c(block, most);
+      SCOPED_TRACE(testing::Message() << "batches of " << batch << ", at most " << most);
+      counting c(batch, most);
       const nz::steps_result found = c.run_until([](auto&&...) { return false; });
       EXPECT_FALSE(found.is_done);
       EXPECT_EQ(found.steps, most);
@@ -86,7 +86,7 @@ struct counting_device final : nz::host_memory_device {
 
 TEST(StepsUntil, CopyTheSumsOfABlockAtOnce) {
   const auto on = std::make_shared<counting_device>();
-  const nz::step_loop loop{.most_steps = 160, .block = nz::steps_per_block(*on)};
+  const nz::step_loop loop{.most_steps = 160, .batch = nz::steps_per_batch(*on)};
   const nz::vector<double> sums(on, loop.sums_size());
   nz::steps_until(
       loop, sums, [](const nz::step_place&) {}, [](auto&&...) { return false; });

@@ -21,7 +21,7 @@ template <kind Kind> class planted final : public nz::prepared_matrix<double> {
 
  private:
   void run(double alpha, const double* x, double beta, double* y, nz::stream) const override {
-    if (Kind == kind::fails) throw nz::device_error("the card is gone");
+    if (Kind == kind::fails) throw nz::device_error("the GPU is gone");
     if (Kind == kind::reads_y && beta == 0) y[0] *= 1;  // keeps its NaN
     const double y0 = y[0];
     right_->multiply(alpha, std::span(x, static_cast<std::size_t>(cols())), beta,
@@ -100,7 +100,7 @@ TEST(BenchReport, SaysWhyAKernelWasNotTimed) {
   const std::string text = nz::cli::matrix_text(matrix, setting);
   EXPECT_NE(text.find("WRONG, "), std::string::npos) << text;
   EXPECT_NE(text.find("not timed"), std::string::npos) << text;
-  EXPECT_NE(text.find("FAILED: the card is gone"), std::string::npos) << text;
+  EXPECT_NE(text.find("FAILED: the GPU is gone"), std::string::npos) << text;
   EXPECT_NE(text.find("refused: not for this matrix"), std::string::npos) << text;
   const auto json = nlohmann::json::parse(nz::cli::text_of(nz::cli::json_of(matrix, setting)));
   ASSERT_EQ(json.at("results").size(), 3U);
@@ -173,8 +173,8 @@ TEST(BenchSummary, SaysWhatPlansReachAndTakeAndWhenTheyArePaidBack) {
   summary.add(three_rows("a", 9, 2, 4), setting);  // 10 seconds for the plan, 2 won each time: 5
   summary.add(three_rows("b", 9, 1, 6), setting);  // 2
   auto json = json_of(summary)["double"]["plan_figures"];
-  EXPECT_DOUBLE_EQ(json["part_of_ceiling"]["least"], 0.1);
-  EXPECT_DOUBLE_EQ(json["part_of_ceiling"]["most"], 0.2);
+  EXPECT_DOUBLE_EQ(json["fraction_of_ceiling"]["least"], 0.1);
+  EXPECT_DOUBLE_EQ(json["fraction_of_ceiling"]["most"], 0.2);
   EXPECT_DOUBLE_EQ(json["times_csr_bytes"]["most"], 0.5);
   EXPECT_DOUBLE_EQ(json["pays_after"]["worst"], 5);
   EXPECT_NE(summary.text().find("0.50 × CSR's memory"), std::string::npos) << summary.text();

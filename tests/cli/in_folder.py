@@ -64,7 +64,7 @@ class InFolder(unittest.TestCase):
         return json.loads(self.output_of(*words, "--json"))
 
     def kernels_here(self):
-        """Those of the table that run here: without a card, not those for one."""
+        """Those of the table that run here: without a GPU, not those for one."""
         table = self.json_of("list")
         devices = [device["name"] for device in table["devices"]]
         return [kernel for kernel in table["kernels"] if kernel["runs_on"] in devices]

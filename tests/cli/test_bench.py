@@ -36,7 +36,7 @@ class Bench(InFolder):
                     self.assertRegex(
                         text,
                         rf"\n  {kernel['name']} +{kernel['format']} +\d\.\d{{3}} +[\d.]+ (µs|ms|s) +[\d.]+ % +[\d.]+ +[\d.]+"
-                        r" +[\d.]+ % +[\d.]+ (µs|ms|s) +(base|at once|–|[\d,]+|\d\.\de\+\d\d)( +fastest)?\n",
+                        r" +[\d.]+ % +[\d.]+ (µs|ms|s) +(baseline|at once|–|[\d,]+|\d\.\de\+\d\d)( +fastest)?\n",
                     )
                 self.assertEqual(len(text.splitlines()), 7 + len(self.kernels(device)))  # with plan
                 self.assertEqual(text.count("fastest"), 1)
@@ -68,7 +68,7 @@ class Bench(InFolder):
                 self.assertGreaterEqual(r["samples"], 3)
                 self.assertAlmostEqual(r["gflops"] * r["seconds"] * 1e9, 2 * matrix["entries"])
                 self.assertAlmostEqual(r["bytes_per_second"] * r["seconds"], bytes_moved)
-                self.assertAlmostEqual(r["part_of_ceiling"], r["bytes_per_second"] / found["ceiling_bytes_per_second"])
+                self.assertAlmostEqual(r["fraction_of_ceiling"], r["bytes_per_second"] / found["ceiling_bytes_per_second"])
                 gained, paid = base["seconds"] - r["seconds"], r["prepare_seconds"] - base["prepare_seconds"]
                 if gained <= 0:
                     self.assertIsNone(r["pays_after"])
@@ -159,7 +159,7 @@ class Bench(InFolder):
 
     def test_without_a_card_cuda_says_what_is_missing_and_the_cpu_is_taken(self):
         if any(d["name"] == "cuda" for d in self.json_of("list")["devices"]):
-            self.skipTest("there is a card")
+            self.skipTest("there is a GPU")
         self.assert_fails(1, "bench", "a.mtx", "--device", "cuda", saying="CUDA")
         self.assertEqual(self.figures("a.mtx")["device"]["name"], "cpu")
 

@@ -128,7 +128,7 @@ class NzTest(unittest.TestCase):
         return scipy.sparse.load_npz(target)
 
     def kernels(self):
-        """The names of those that run here: without a card, not those that only a card has."""
+        """The names of those that run here: without a GPU, not those that only a GPU has."""
         table = json.loads(self.nz("list", "--json"))
         here = {device["name"] for device in table["devices"]}
         names = dict.fromkeys(row["name"] for row in table["kernels"] if row["runs_on"] in here)

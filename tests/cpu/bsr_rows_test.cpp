@@ -111,10 +111,10 @@ TEST(Chunks, DoNotPartRowsThatBelongTogether) {
   for (const auto& [name, a] : matrices<float>())
     for (const index size : {1, 2, 3, 4, 5, 6, 8}) {
       SCOPED_TRACE(testing::Message() << name << ", " << size << " rows together");
-      const nz::cpu::chunking cut = nz::cpu::cut_into_chunks(a.row_begin, {.block_rows = size});
-      EXPECT_EQ(cut.first_row.back(), a.rows);
-      for (index c = 0; c < cut.chunks(); ++c) {
-        const index first = cut.first_row[c], rows = cut.first_row[c + 1] - first;
+      const nz::cpu::chunking chunks = nz::cpu::split_into_chunks(a.row_begin, {.block_rows = size});
+      EXPECT_EQ(chunks.first_row.back(), a.rows);
+      for (index c = 0; c < chunks.count(); ++c) {
+        const index first = chunks.first_row[c], rows = chunks.first_row[c + 1] - first;
         EXPECT_GT(rows, 0);
         EXPECT_LE(rows, nz::cpu::most_chunk_rows);
         bool is_whole = first % size == 0;

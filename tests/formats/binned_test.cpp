@@ -56,8 +56,8 @@ TEST(Binned, HoldsAPanelBlockByBlockAndEachBinByBin) {
   EXPECT_EQ(a.bins(), 3);
   EXPECT_EQ(a.panels(), 2);
   // Panel 0: block 0 of bins 0 and 1, block 1 of both; panel 1: block 0 and 1 of bin 2.
-  EXPECT_EQ(a.segment_begin, (array<offset>{0, 3, 3, 5, 5, 6, 6}));
-  EXPECT_EQ(a.segment_row, (array<offset>{0, 5, 3, 5, 5, 6}));  // of bin 0 first, then of bin 1
+  EXPECT_EQ(a.cell_begin, (array<offset>{0, 3, 3, 5, 5, 6, 6}));
+  EXPECT_EQ(a.cell_row, (array<offset>{0, 5, 3, 5, 5, 6}));  // of bin 0 first, then of bin 1
   EXPECT_EQ(a.col, (array<std::uint16_t>{3, 4, 4, 1, 2, 7}));
   EXPECT_EQ(a.row, (array<std::uint16_t>{0, 1, 1, 0, 1, 0}));
   EXPECT_EQ(a.values, packed_values::full);
@@ -81,7 +81,7 @@ TEST(Binned, InterleavesTheEntriesOfASegmentSoThatNeighboursAreOfDifferentRows) 
     std::sort(places.begin(), places.end());
     for (offset i = 0; i < entries; ++i) EXPECT_EQ(places[static_cast<std::size_t>(i)], i);
   }
-  // Eight rows of three entries in one segment: each round has one of every row.
+  // Eight rows of three entries in one cell: each round has one of every row.
   const auto a = nz::generate::uniform<double>(8, 3, 3);
   const auto b = to_binned(a);
   validate(b);
@@ -169,7 +169,7 @@ TEST(Binned, RefusesAMatrixWithTooManySegments) {
     to_binned(a);
     FAIL();
   } catch (const nz::unsupported& e) {
-    EXPECT_NE(std::string(e.what()).find("binned: 1 entries would lie in 32768 segments"), std::string::npos)
+    EXPECT_NE(std::string(e.what()).find("binned: 1 entries would lie in 32768 cells"), std::string::npos)
         << e.what();
   }
   EXPECT_GE(binned_footprint(a).bytes, 32768U * 8);  // what it would take can be asked for
@@ -191,10 +191,10 @@ TEST(Binned, ValidateNamesTheInvariantThatIsBroken) {
   break_it([](matrix& a) { a.rows = a.bin_row[3] = 70000; }, "bin_row goes from 3 to 70000 at position 3");
   break_it([](matrix& a) { a.panel_bin[2] = 2; }, "panel_bin does not go from 0 to 3");
   break_it([](matrix& a) { a.panel_bin[1] = 0; }, "panel_bin goes from 0 to 0 at position 1");
-  break_it([](matrix& a) { a.segment_begin.pop_back(); }, "segment_begin is 6 long instead of 7");
-  break_it([](matrix& a) { a.segment_begin[0] = 1; }, "segment_begin does not start at 0");
-  break_it([](matrix& a) { a.segment_begin[1] = 9; }, "segment_begin falls from 9 to 3");
-  break_it([](matrix& a) { a.segment_begin[6] = 7; }, "segment_begin ends at 7 instead of the 6 entries");
+  break_it([](matrix& a) { a.cell_begin.pop_back(); }, "cell_begin is 6 long instead of 7");
+  break_it([](matrix& a) { a.cell_begin[0] = 1; }, "cell_begin does not start at 0");
+  break_it([](matrix& a) { a.cell_begin[1] = 9; }, "cell_begin falls from 9 to 3");
+  break_it([](matrix& a) { a.cell_begin[6] = 7; }, "cell_begin ends at 7 instead of the 6 entries");
   break_it([](matrix& a) { a.row.pop_back(); }, "row is 5 long instead of 6");
   break_it([](matrix& a) { a.values = packed_values{3}; }, "values have an unknown kind");
   break_it([](matrix& a) { a.values = packed_values::one; }, "val is 6 long instead of 1");
@@ -218,8 +218,8 @@ TEST(Binned, ValidateNamesTheInvariantThatIsBroken) {
       "long_row does not rise from 2 to 2 at position 1");
   break_it([](matrix& a) { a.long_row[0] = 3; }, "row 3 is a long row, but has an entry at 5");
   break_it([](matrix& a) { a.col[4] = 3; }, "col[4] is 3, outside 0 to 2");
-  break_it([](matrix& a) { a.segment_row.pop_back(); }, "segment_row is 5 long instead of 6");
-  break_it([](matrix& a) { a.segment_row[1] = 3; }, "segment_row[1] is 3, not 5");
+  break_it([](matrix& a) { a.cell_row.pop_back(); }, "cell_row is 5 long instead of 6");
+  break_it([](matrix& a) { a.cell_row[1] = 3; }, "cell_row[1] is 3, not 5");
   break_it([](matrix& a) { a.block_cols = 3; }, "block_cols is 3: no power of two from 1 to 65536");
   break_it([](matrix& a) { a.row[1] = 2; }, "row[1] is 2, outside 0 to 1");
   break_it([](matrix& a) { a.row[2] = 0; }, "row falls from 1 to 0 at position 2");
@@ -243,8 +243,8 @@ TEST(Binned, IsRefusedOrHarmlessWhateverItsNumbersAre) {
   for (auto& row : a.bin_row) try_hostile(row, is_harmless);
   for (auto& bin : a.panel_bin) try_hostile(bin, is_harmless);
   try_hostile(a.block_cols, is_harmless);
-  for (auto& begin : a.segment_begin) try_hostile(begin, is_harmless);
-  for (auto& begin : a.segment_row) try_hostile(begin, is_harmless);
+  for (auto& begin : a.cell_begin) try_hostile(begin, is_harmless);
+  for (auto& begin : a.cell_row) try_hostile(begin, is_harmless);
   for (auto& col : a.col) try_hostile(col, is_harmless);
   for (auto& row : a.row) try_hostile(row, is_harmless);
   for (auto& row : a.long_row) try_hostile(row, is_harmless);

@@ -44,7 +44,7 @@ TEST(Sbsr, HoldsTheBlocksOfTheLowerTriangleRowByRow) {
 TEST(Sbsr, HoldsPanelsOfColumnsOneAfterTheOther) {
   const csr<float> block{3, 3, {0, 3, 6, 9}, {0, 1, 2, 0, 1, 2, 0, 1, 2}, {1, 2, 3, 2, 4, 5, 3, 5, 6}};
   EXPECT_EQ(to_sbsr(block, {.block_size = 3}).val, (array<float>{1, 2, 3, 2, 4, 5, 3, 5, 6}));
-  EXPECT_EQ(to_sbsr(block, {.block_size = 3, .panel_cols = 2}).val,
+  EXPECT_EQ(to_sbsr(block, {.block_size = 3, .group_cols = 2}).val,
             (array<float>{1, 2, 2, 4, 3, 5, 3, 5, 6}));
 }
 
@@ -63,8 +63,8 @@ TYPED_TEST(SbsrConversions, ThereAndBackLoseNothing) {
     EXPECT_EQ(there.nnz(), a.nnz());
     EXPECT_EQ(footprint_of(there), sbsr_footprint(a));
     expect_identical(to_csr(there), a);
-    for (index panel_cols = 1; panel_cols <= there.block_size; ++panel_cols)
-      expect_identical(to_csr(to_sbsr(a, {.panel_cols = panel_cols})), a);
+    for (index group_cols = 1; group_cols <= there.block_size; ++group_cols)
+      expect_identical(to_csr(to_sbsr(a, {.group_cols = group_cols})), a);
   }
 }
 
@@ -181,8 +181,8 @@ TEST(Sbsr, ValidateNamesTheInvariantThatIsBroken) {
   break_it([](matrix& a) { a.block_size = 5; }, "block_size is 5");
   break_it([](matrix& a) { a.block_size = 0; }, "block_size is 0");
   break_it([](matrix& a) { a.rows = a.cols = 7; }, "7 rows are no multiple of block_size, 2");
-  break_it([](matrix& a) { a.panel_cols = 3; }, "panel_cols is 3, outside 1 to 2");
-  break_it([](matrix& a) { a.panel_cols = 0; }, "panel_cols is 0");
+  break_it([](matrix& a) { a.group_cols = 3; }, "group_cols is 3, outside 1 to 2");
+  break_it([](matrix& a) { a.group_cols = 0; }, "group_cols is 0");
   break_it([](matrix& a) { a.block_begin.pop_back(); }, "block_begin is 3 long instead of 4");
   break_it([](matrix& a) { a.block_begin[0] = 1; }, "does not start at 0");
   break_it([](matrix& a) { a.block_begin[1] = 3; }, "block_begin falls");
@@ -208,7 +208,7 @@ TEST(Sbsr, ValidateStopsAnyHostileNumberOrItDoesNoHarm) {
   };
   try_hostile(a.rows, look);
   try_hostile(a.block_size, look);
-  try_hostile(a.panel_cols, look);
+  try_hostile(a.group_cols, look);
   for (offset& begin : a.block_begin) try_hostile(begin, look);
   for (index& col : a.block_col) try_hostile(col, look);
 }

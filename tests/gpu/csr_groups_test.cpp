@@ -21,7 +21,7 @@ TEST_P(CsrGroups, FinishesRowsWhateverLanesShareThem) {
   for (const index mean : {3, 6, 20, 60})
     for (const index longest : {0, 32, 33, 64, 65, 255, 256, 257, 512, 513, 700}) {
       SCOPED_TRACE(testing::Message() << mean << " in the mean, " << longest << " at the most");
-      // So many that no card has threads to spare for them.
+      // So many that no GPU has threads to spare for them.
       const index rows = GetParam() == nz::device_kind::cuda ? 40'000 : 1500;
       std::vector<index> lengths(static_cast<std::size_t>(rows));
       for (index i = 0; i < rows; ++i) lengths[i] = i * 37 % (2 * mean + 1);

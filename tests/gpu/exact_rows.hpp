@@ -8,13 +8,13 @@
 
 #include <nonzero/plan/kernels.hpp>
 
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
-/// Multiplies by rows of given lengths and compares with sums that are exact, in the emulator and on a card.
+/// Multiplies by rows of given lengths and compares with sums that are exact, in the emulator and on a GPU.
 class ExactRows : public testing::TestWithParam<nz::device_kind> {
  protected:
   void SetUp() override {
-    if (GetParam() == nz::device_kind::cuda) require_card();
+    if (GetParam() == nz::device_kind::cuda) require_gpu();
   }
 
   /// Rows of these lengths, each with the first columns. Small whole numbers, so that every sum is exact in

@@ -69,11 +69,11 @@ template <class V> void check_all(device_kind kind) {
 TEST(HubsSlices, MultipliesFloats) { check_all<float>(device_kind::emulator); }
 TEST(HubsSlices, MultipliesDoubles) { check_all<double>(device_kind::emulator); }
 
-using HubsSlicesOnCard = OnCard;
-TEST_F(HubsSlicesOnCard, MultipliesFloats) { check_all<float>(device_kind::cuda); }
-TEST_F(HubsSlicesOnCard, MultipliesDoubles) { check_all<double>(device_kind::cuda); }
-// On a card of 132 multiprocessors 12,181 hubs: with what the kernel has itself, just over 48 KiB.
-TEST_F(HubsSlicesOnCard, TakesStepsWithAboutAsMuchSharedMemoryAsIsThereUnasked) {
+using HubsSlicesOnGpu = OnGpu;
+TEST_F(HubsSlicesOnGpu, MultipliesFloats) { check_all<float>(device_kind::cuda); }
+TEST_F(HubsSlicesOnGpu, MultipliesDoubles) { check_all<double>(device_kind::cuda); }
+// On a GPU of 132 multiprocessors 12,181 hubs: with what the kernel has itself, just over 48 KiB.
+TEST_F(HubsSlicesOnGpu, TakesStepsWithAboutAsMuchSharedMemoryAsIsThereUnasked) {
   const auto a = nz::generate::from_spec<float>("uniform:201000:16");
   const auto ready = nz::find_kernel("hubs_slices", device_kind::cuda).prepare(a);
   const std::vector<float> ones(static_cast<std::size_t>(a.cols), 1.0F);

@@ -6,7 +6,7 @@
 
 #include "tests/gpu/exact_rows.hpp"
 
-// sell_slices at the edges of what it keeps apart, in the emulator and on a card.
+// sell_slices at the edges of what it keeps apart, in the emulator and on a GPU.
 namespace {
 
 using nz::index;

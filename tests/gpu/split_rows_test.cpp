@@ -14,11 +14,11 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
 // Rows that csr_groups and sell_slices split into segments of 256 and 512: the last warp to have summed one
 // finishes the row, and which that is must not show. The emulator takes blocks and warps in another order at
-// every launch; a card does so by itself.
+// every launch; a GPU does so by itself.
 namespace {
 
 using nz::device_kind;
@@ -90,7 +90,7 @@ using cases =
 template <class On> class CutRows : public testing::Test {
  protected:
   void SetUp() override {
-    if (On::kind == device_kind::cuda) require_card();
+    if (On::kind == device_kind::cuda) require_gpu();
   }
 };
 TYPED_TEST_SUITE(CutRows, cases, names);

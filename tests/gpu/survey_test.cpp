@@ -112,14 +112,14 @@ TYPED_TEST(Survey, OfSlicesCountsAllEntriesOfASmallMatrix) {
 
 TYPED_TEST(Survey, HubShareTellsPowerLawsFromEvenUse) {
   using V = TypeParam;
-  const auto share_of = [](const char* spec) {
+  const auto fraction_of = [](const char* spec) {
     const auto a = nz::generate::from_spec<V>(spec);
     return surveys_of<V>().hub_fraction(*nz::place_csr(a, nz::emulator_device()));
   };
-  EXPECT_EQ(share_of("rows:0,0,0"), 0);
-  EXPECT_GT(share_of("uniform:300:8"), 0.99);  // all columns are known by then
-  EXPECT_LT(share_of("uniform:400000:1"), 0.2);
-  EXPECT_GT(share_of("rmat:15"), 2 * share_of("uniform:32768:16"));
+  EXPECT_EQ(fraction_of("rows:0,0,0"), 0);
+  EXPECT_GT(fraction_of("uniform:300:8"), 0.99);  // all columns are known by then
+  EXPECT_LT(fraction_of("uniform:400000:1"), 0.2);
+  EXPECT_GT(fraction_of("rmat:15"), 2 * fraction_of("uniform:32768:16"));
 }
 
 TYPED_TEST(Survey, FingerprintIsTheHostsWord) {

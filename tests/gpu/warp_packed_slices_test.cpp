@@ -8,7 +8,7 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/formats/packing_matrices.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
 namespace {
 
@@ -57,11 +57,11 @@ template <class V> void check_all(device_kind kind) {
 TEST(WarpPackedSlices, MultipliesFloats) { check_all<float>(device_kind::emulator); }
 TEST(WarpPackedSlices, MultipliesDoubles) { check_all<double>(device_kind::emulator); }
 
-using WarpPackedSlicesOnCard = OnCard;
-TEST_F(WarpPackedSlicesOnCard, MultipliesFloats) { check_all<float>(device_kind::cuda); }
-TEST_F(WarpPackedSlicesOnCard, MultipliesDoubles) { check_all<double>(device_kind::cuda); }
-// So large that a warp of a card takes four slices.
-TEST_F(WarpPackedSlicesOnCard, MultipliesFourSlicesAtOnce) {
+using WarpPackedSlicesOnGpu = OnGpu;
+TEST_F(WarpPackedSlicesOnGpu, MultipliesFloats) { check_all<float>(device_kind::cuda); }
+TEST_F(WarpPackedSlicesOnGpu, MultipliesDoubles) { check_all<double>(device_kind::cuda); }
+// So large that a warp of a GPU takes four slices.
+TEST_F(WarpPackedSlicesOnGpu, MultipliesFourSlicesAtOnce) {
   check(device_kind::cuda, nz::generate::poisson_2d<float>(1100, 1200));
   check(device_kind::cuda, nz::generate::poisson_2d<double>(1100, 1200));
 }

@@ -10,7 +10,7 @@
 
 #include "tests/battery/battery.hpp"
 #include "tests/cpu/with_threads.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 #include "tests/plan/on_every_device.hpp"
 
 // Steps on grids without a stored matrix, on every device.
@@ -23,7 +23,7 @@ using nz::grid_edge;
 template <class On> class GridSteps : public testing::Test {
  protected:
   void SetUp() override {
-    if (On::kind == device_kind::cuda) require_card();
+    if (On::kind == device_kind::cuda) require_gpu();
     if (!IsSkipped() && !HasFatalFailure()) device = nz::find_device(nz::name_of(On::kind));
   }
   std::shared_ptr<nz::device> device;

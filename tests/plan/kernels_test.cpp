@@ -10,7 +10,7 @@
 #include "tests/battery/battery.hpp"
 #include "tests/battery/may_refuse.hpp"
 #include "tests/formats/identical.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 #include "tests/plan/on_every_device.hpp"
 
 namespace {
@@ -23,7 +23,7 @@ constexpr nz::padding_budget no_limit{std::numeric_limits<double>::infinity()};
 template <class On> class Kernels : public testing::Test {
  protected:
   void SetUp() override {
-    if (On::kind == device_kind::cuda) require_card();
+    if (On::kind == device_kind::cuda) require_gpu();
   }
 };
 
@@ -53,12 +53,12 @@ template <class V> struct product {
   nz::reference::exact_product exact;
 };
 
-/// The emulator takes seconds for what a card does in microseconds.
+/// The emulator takes seconds for what a GPU does in microseconds.
 template <class On> bool is_slow(const auto& a) {
   return On::kind == device_kind::emulator && a.nnz() > 100'000;
 }
 
-/// With both widths of offsets, and with vectors of the host and of the device: on a card each with each.
+/// With both widths of offsets, and with vectors of the host and of the device: on a GPU each with each.
 template <class On, class V = typename On::V>
 void check(const nz::kernel_row& kernel, const nz::csr<V>& a, const std::vector<V>& x,
            const std::vector<V>& y0, const std::vector<product<V>>& products) {
@@ -130,7 +130,7 @@ TYPED_TEST(Kernels, KeepNanAndInfinityOfXWhereTheyBelong) {
       [](const auto& a) { return std::vector<V>(a.rows, 0); });
 }
 
-// The emulator takes blocks and warps in another order at every launch; a card does so by itself.
+// The emulator takes blocks and warps in another order at every launch; a GPU does so by itself.
 TYPED_TEST(Kernels, ThatSayTheyAreRepeatableAre) {
   using V = typename TypeParam::V;
   constexpr device_kind kind = TypeParam::kind;

@@ -12,7 +12,7 @@
 
 #include "tests/battery/battery.hpp"
 #include "tests/battery/may_refuse.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
 // Fused steps and mixed precision, by every kernel of the table that has them.
 namespace {
@@ -34,7 +34,7 @@ template <class HeldIn, class SummedIn, device_kind Kind> struct on {
 template <class On> class Steps : public testing::Test {
  protected:
   void SetUp() override {
-    if (On::kind == device_kind::cuda) require_card();
+    if (On::kind == device_kind::cuda) require_gpu();
   }
 };
 
@@ -275,7 +275,7 @@ TYPED_TEST(Steps, KeepNanAndInfinityOfXWhereTheyBelong) {
   });
 }
 
-// The emulator takes blocks and warps in another order at every launch; a card does so by itself.
+// The emulator takes blocks and warps in another order at every launch; a GPU does so by itself.
 TYPED_TEST(Steps, HaveTheSameBitsEveryTime) {
   using V = typename TypeParam::V;
   for_each_prepared<TypeParam>(10'000, [](const auto&) {

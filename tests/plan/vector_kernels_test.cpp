@@ -9,7 +9,7 @@
 
 #include "tests/battery/battery.hpp"
 #include "tests/cpu/with_threads.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 #include "tests/plan/on_every_device.hpp"
 
 // What loops do with vectors, on every device, against sums in long double.
@@ -19,7 +19,7 @@ template <class On> class VectorKernels : public testing::Test {
  protected:
   using Number = typename On::V;
   void SetUp() override {
-    if (On::kind == nz::device_kind::cuda) require_card();
+    if (On::kind == nz::device_kind::cuda) require_gpu();
     if (!IsSkipped() && !HasFatalFailure()) place = nz::find_device(nz::name_of(On::kind));
   }
   nz::vector<Number> put(const std::vector<Number>& values) const {

@@ -226,8 +226,9 @@ __device__ void pad_blocks(std::int64_t step, std::int64_t end, int r, int l, A*
 // A warp for each row of a block row. Its lanes read neighbouring entries, write each to its block or to the
 // rest, and then write padding behind the last block. Warps of neighbouring places, whose values are next to
 // each other, are in one block of threads.
-// Good: rows all in blocks, which need no search.  Bad: rows with blocks and others (Size - 1 searches for
-// each entry that begins like a block); short rows (idle lanes).
+// Good: rows all in blocks, which need no search.
+// Bad: rows with blocks and others (Size - 1 searches for each entry that begins like a block); short rows
+// (idle lanes).
 // Traffic: each entry read once, its value written in a transaction of its own.
 template <int Size, class A, class V, class Offset>
 __global__ void fill_blocks_kernel(index rows, index block_rows, row_lists lists,

@@ -15,8 +15,8 @@
 namespace nz::gpu {
 
 // A thread per place copies its row's entries to where the lanes of a warp read neighbours, and writes
-// padding behind them. Reads are by rows; the cache makes up for it.  Traffic: each entry read once, each
-// place written once.
+// padding behind them. Reads are by rows; the cache makes up for it.
+// Traffic: each entry read once, each place written once.
 template <class A, class Offset>
 __global__ void fill_slices_kernel(csr_view<A, Offset> from, row_lists lists,
                                    const Offset* __restrict__ slice_begin, index* __restrict__ col,
@@ -74,7 +74,7 @@ template <class A, class Offset, class V = A> struct device_sell {
   device_sell(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
       : rows(a->rows), cols(a->cols) {
     constexpr offset longest_segment = 512;
-    const csr_or_pattern<A, Offset> from(queue, a, options);
+    const csr_or_one_value<A, Offset> from(queue, a, options);
     // Padding has an x of 0, and any number times 0 must be 0.
     if (from.one_value && std::isfinite(*from.one_value)) one_value = from.one_value;
     const auto longest = static_cast<Offset>(

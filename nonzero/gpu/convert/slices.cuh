@@ -64,8 +64,10 @@ __device__ Offset length_in_slices(const Offset* __restrict__ row_begin, std::in
 
 // A block of threads sorts the rows of a window, unless they are in order as in most of a regular matrix.
 // Writes each slice's width to `width`, and a 0 behind the last; 1 to `is_listed` for slices whose rows are
-// not consecutive, or stored apart, with the same 0. Good: any lengths.  Traffic: 12 bytes per row and 8 per
-// slice with 32-bit offsets. Source: Batcher 1968 (bitonic sort).
+// not consecutive, or stored apart, with the same 0.
+// Good: any lengths.
+// Traffic: 12 bytes per row and 8 per slice with 32-bit offsets.
+// Source: Batcher 1968 (bitonic sort).
 template <class Offset>
 __global__ void __launch_bounds__(threads_per_block)
     sort_windows_kernel(index rows, const Offset* __restrict__ row_begin, Offset longest,

@@ -22,8 +22,10 @@ struct window_arrays {
 };
 
 // A block per window of 1,024 rows, a thread each: the longest rows first if the window is uneven.
-// Good: windows of equal rows, of which only the lengths are read.  Bad: nothing, but 55 barriers for others.
-// Traffic: 8 bytes per row.  Source: Batcher 1968 (the sort).
+// Good: windows of equal rows, of which only the lengths are read.
+// Bad: nothing, but 55 barriers for others.
+// Traffic: 8 bytes per row.
+// Source: Batcher 1968 (the sort).
 template <class Offset>
 __global__ void __launch_bounds__(warp_packed_window_rows)
     order_rows_kernel(index rows, const Offset* __restrict__ row_begin, index* __restrict__ row,
@@ -66,9 +68,11 @@ __global__ void __launch_bounds__(warp_packed_window_rows)
   out.is_sorted[blockIdx.x] = is_uneven ? 1 : 0;
 }
 
-// A warp per slice walks it by ranks and by diagonals, chooses, and hashes what its pattern would hold.
-// Good: slices whose diagonals are few.  Bad: others, walked up to four times as far to find that out.
-// Traffic: 24 bytes per entry in double.  Source: ours.
+// A warp per slice reads it by ranks and by diagonals, chooses, and hashes what its pattern would hold.
+// Good: slices whose diagonals are few.
+// Bad: others, read up to four times to find that out.
+// Traffic: 24 bytes per entry in double.
+// Source: ours.
 template <class V, class Offset>
 __global__ void choose_warp_packed_kernel(warp_packed_source<V, Offset> a, std::uint64_t hash_mask,
                                           warp_packed_choice* __restrict__ choice,
@@ -77,13 +81,13 @@ __global__ void choose_warp_packed_kernel(warp_packed_source<V, Offset> a, std::
   if (slice * 32 >= a.rows) return;  // the whole warp
   pattern_builder<V> ranks, diagonals;
   std::uint32_t span = 0;
-  walk_ranks(a, slice, [&](const walked_step& now) {
+  for_each_step_by_rank(a, slice, [&](const lane_step& now) {
     span = now.from_column > span ? now.from_column : span;
     ranks.add(now, a.val.data());
   });
   const warp_packed_choice by_rank = ranks.chosen(warp_packed_width(warp_maximum(span)));
-  const bool all_seen = walk_diagonals(a, slice, most_diagonals(by_rank),
-                                       [&](const walked_step& now) { diagonals.add(now, a.val.data()); });
+  const bool all_seen = for_each_step_by_diagonal(
+      a, slice, most_diagonals(by_rank), [&](const lane_step& now) { diagonals.add(now, a.val.data()); });
   const warp_packed_choice by_diagonal = diagonals.chosen(0);
   const bool is_diagonal = all_seen && are_better<V>(by_diagonal, by_rank);
   const warp_packed_choice how = is_diagonal ? by_diagonal : by_rank;
@@ -197,8 +201,10 @@ __device__ inline std::uint32_t read_offset(const std::uint8_t* from, std::uint8
 }
 
 // A warp per slice that owns a pattern writes it.
-// Good: few patterns.  Bad: a pattern for every slice: as much is written as read.
-// Traffic: 12 bytes per entry of these slices.  Source: ours.
+// Good: few patterns.
+// Bad: a pattern for every slice: as much is written as read.
+// Traffic: 12 bytes per entry of these slices.
+// Source: ours.
 template <class V, class Offset>
 __global__ void write_patterns_kernel(warp_packed_source<V, Offset> a,
                                       const warp_packed_choice* __restrict__ choice,
@@ -212,7 +218,7 @@ __global__ void write_patterns_kernel(warp_packed_source<V, Offset> a,
                               how.values};
   if (lane == 0) out.patterns[sums.at(pattern_count, slice)] = p;
   offset k = 0;
-  walk_as_chosen(a, slice, how, [&](const walked_step& now) {
+  for_each_step_as_chosen(a, slice, how, [&](const lane_step& now) {
     if (lane == __ffs(static_cast<int>(now.mask)) - 1)
       out.steps[p.step + k] = {
           now.column, now.mask,
@@ -223,8 +229,10 @@ __global__ void write_patterns_kernel(warp_packed_source<V, Offset> a,
 }
 
 // A warp per slice writes its values, and reports in `differing` if its pattern is not that of its owner.
-// Good: values that repeat, which are read and not written.  Bad: nothing.
-// Traffic: 12 bytes per entry, and what is written.  Source: ours.
+// Good: values that repeat, which are read and not written.
+// Bad: nothing.
+// Traffic: 12 bytes per entry, and what is written.
+// Source: ours.
 template <class V, class Offset>
 __global__ void write_values_kernel(warp_packed_source<V, Offset> a,
                                     const warp_packed_choice* __restrict__ choice,
@@ -246,20 +254,20 @@ __global__ void write_values_kernel(warp_packed_source<V, Offset> a,
   bool is_same = p.steps == how.steps && p.width == how.width && p.values == how.values;
   offset k = 0;
   bool is_single = false;  // not used: how.values says so
-  const auto check_and_write = [&](const walked_step& now) {
+  const auto check_and_write = [&](const lane_step& now) {
     const warp_packed_step<V> step = out.steps[p.step + k];
-    const V own = now.takes_part ? a.value(static_cast<Offset>(now.entry)) : V{0};
+    const V own = now.has_entry ? a.value(static_cast<Offset>(now.entry)) : V{0};
     is_same = is_same && step.column == now.column && step.mask == now.mask &&
               read_offset(offset_place(out.offsets, p, k), p.width) == now.from_column;
     if (how.values == packed_values::one)
-      is_same = is_same && (!now.takes_part || bits_of_value(step.value) == bits_of_value(own));
+      is_same = is_same && (!now.has_entry || bits_of_value(step.value) == bits_of_value(own));
     else if (how.values == packed_values::single)
       out.single_value[(value + k) * 32 + lane] = to_single(own, is_single);
     else
       out.full_value[(value + k) * 32 + lane] = own;
     ++k;
   };
-  if (is_same) walk_as_chosen(a, slice, how, check_and_write);
+  if (is_same) for_each_step_as_chosen(a, slice, how, check_and_write);
   if (!is_same) atomicMax(differing, 1U);
 }
 

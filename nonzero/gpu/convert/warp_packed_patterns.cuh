@@ -31,10 +31,10 @@ struct lane_entries {
 };
 
 /// A step as a lane sees it. Columns are counted from the first place of the slice.
-struct walked_step {
+struct lane_step {
   index column;
   unsigned mask;
-  bool takes_part;
+  bool has_entry;
   // Of lanes that take part:
   std::int64_t entry;
   std::uint32_t from_column;  // the lane's column minus `column`; 0 along diagonals
@@ -42,24 +42,25 @@ struct walked_step {
 
 /// Step k takes every row's k-th entry. The whole warp calls visit(step).
 template <class V, class Offset, class Visit>
-__device__ void walk_ranks(const warp_packed_source<V, Offset>& a, std::int64_t slice, Visit visit) {
+__device__ void for_each_step_by_rank(const warp_packed_source<V, Offset>& a, std::int64_t slice,
+                                      Visit visit) {
   for (lane_entries mine(a, slice);; ++mine.next) {
-    const bool takes_part = mine.next < mine.end;
-    const unsigned mask = __ballot_sync(full_warp, takes_part);
+    const bool has_entry = mine.next < mine.end;
+    const unsigned mask = __ballot_sync(full_warp, has_entry);
     if (mask == 0) return;
     const index column =
-        takes_part ? a.column(static_cast<Offset>(mine.next)) : std::numeric_limits<index>::max();
+        has_entry ? a.column(static_cast<Offset>(mine.next)) : std::numeric_limits<index>::max();
     const index lowest = warp_minimum(column);
-    visit(walked_step{lowest - static_cast<index>(slice * 32), mask, takes_part, mine.next,
-                      takes_part ? static_cast<std::uint32_t>(column - lowest) : 0U});
+    visit(lane_step{lowest - static_cast<index>(slice * 32), mask, has_entry, mine.next,
+                    has_entry ? static_cast<std::uint32_t>(column - lowest) : 0U});
   }
 }
 
 /// Each step takes the lowest diagonal among the next entries of all lanes, for the lanes that have it.
 /// Returns false where it stopped after `most` steps, before the end.
 template <class V, class Offset, class Visit>
-__device__ bool walk_diagonals(const warp_packed_source<V, Offset>& a, std::int64_t slice, offset most,
-                               Visit visit) {
+__device__ bool for_each_step_by_diagonal(const warp_packed_source<V, Offset>& a, std::int64_t slice,
+                                          offset most, Visit visit) {
   constexpr index none = std::numeric_limits<index>::max();  // no column is so far to the right
   const auto place = static_cast<index>(slice * 32 + threadIdx.x % 32);
   lane_entries mine(a, slice);
@@ -68,9 +69,9 @@ __device__ bool walk_diagonals(const warp_packed_source<V, Offset>& a, std::int6
     const index lowest = warp_minimum(diagonal);
     if (lowest == none) return true;
     if (steps == most) return false;
-    const bool takes_part = diagonal == lowest;
-    visit(walked_step{lowest, __ballot_sync(full_warp, takes_part), takes_part, mine.next, 0U});
-    if (!takes_part) continue;
+    const bool has_entry = diagonal == lowest;
+    visit(lane_step{lowest, __ballot_sync(full_warp, has_entry), has_entry, mine.next, 0U});
+    if (!has_entry) continue;
     ++mine.next;
     diagonal = mine.next < mine.end ? a.column(static_cast<Offset>(mine.next)) - place : none;
   }
@@ -78,22 +79,22 @@ __device__ bool walk_diagonals(const warp_packed_source<V, Offset>& a, std::int6
 
 /// Walks a slice again, as was chosen for it.
 template <class V, class Offset, class Visit>
-__device__ void walk_as_chosen(const warp_packed_source<V, Offset>& a, std::int64_t slice,
-                               const warp_packed_choice& how, Visit visit) {
+__device__ void for_each_step_as_chosen(const warp_packed_source<V, Offset>& a, std::int64_t slice,
+                                        const warp_packed_choice& how, Visit visit) {
   if (how.width == 0)
-    walk_diagonals(a, slice, how.steps, visit);
+    for_each_step_by_diagonal(a, slice, how.steps, visit);
   else
-    walk_ranks(a, slice, visit);
+    for_each_step_by_rank(a, slice, visit);
 }
 
 /// Collects the properties of a pattern from its steps.
 template <class V> class pattern_builder {
  public:
-  __device__ void add(const walked_step& now, const V* __restrict__ val) {
-    const V value = now.takes_part ? val[now.entry] : V{0};
+  __device__ void add(const lane_step& now, const V* __restrict__ val) {
+    const V value = now.has_entry ? val[now.entry] : V{0};
     const unsigned long long bits = bits_of_value(value);
     const unsigned long long first = __shfl_sync(full_warp, bits, __ffs(static_cast<int>(now.mask)) - 1);
-    if (now.takes_part) {
+    if (now.has_entry) {
       bool is_single = false;
       to_single(value, is_single);
       are_one_ = are_one_ && bits == first;

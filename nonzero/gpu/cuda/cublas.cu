@@ -44,7 +44,7 @@ template <class V> class by_cublas final : public gpu::small_vector_kernels<V, c
  public:
   by_cublas(const std::shared_ptr<device>& on, std::size_t size)
       : gpu::small_vector_kernels<V, cuda_queue>(on, size),
-        number_(static_cast<const gpu_card&>(*on).number()) {
+        number_(static_cast<const cuda_gpu&>(*on).number()) {
     if (size > static_cast<std::size_t>(std::numeric_limits<int>::max()))
       throw unsupported("cuBLAS's vectors have at most 2^31 - 1 numbers");
     const current_device current(number_);

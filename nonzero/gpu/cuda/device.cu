@@ -123,24 +123,24 @@ std::vector<cuda_properties> cuda_devices() {
 
 std::shared_ptr<device> cuda_device(int number) {
   // In the order of their numbers.
-  static const std::vector<std::shared_ptr<gpu_card>> cards = [] {
-    std::vector<std::shared_ptr<gpu_card>> all;
+  static const std::vector<std::shared_ptr<cuda_gpu>> gpus = [] {
+    std::vector<std::shared_ptr<cuda_gpu>> all;
     for (cuda_properties& found : cuda_devices())
-      all.push_back(std::make_shared<gpu_card>(static_cast<int>(all.size()), std::move(found)));
+      all.push_back(std::make_shared<cuda_gpu>(static_cast<int>(all.size()), std::move(found)));
     return all;
   }();
-  if (cards.empty())
+  if (gpus.empty())
     throw device_error(
         "there is no CUDA device: no NVIDIA GPU, or no driver that knows the CUDA this was built with");
-  if (number < 0 || static_cast<std::size_t>(number) >= cards.size())
+  if (number < 0 || static_cast<std::size_t>(number) >= gpus.size())
     throw device_error("there is no CUDA device " + std::to_string(number) + "; the last is " +
-                       std::to_string(cards.size() - 1));
-  return cards[static_cast<std::size_t>(number)];
+                       std::to_string(gpus.size() - 1));
+  return gpus[static_cast<std::size_t>(number)];
 }
 
 // Pool and stream live as long as the program. They are never destroyed: the driver may be gone by the time
 // static objects are.
-void gpu_card::make_pool() {
+void cuda_gpu::make_pool() {
   if (!has_pools(number_)) return;
   const current_device current(number_);
   cudaMemPoolProps wanted{};
@@ -156,7 +156,7 @@ void gpu_card::make_pool() {
   pool_ = made;
 }
 
-void* gpu_card::allocate(std::size_t bytes) {
+void* cuda_gpu::allocate(std::size_t bytes) {
   std::call_once(has_tried_pool_, [&] { make_pool(); });
   void* const memory = allocate_in(stream_, bytes);
   // Memory that another stream has released may become usable only after that stream's work.
@@ -167,7 +167,7 @@ void* gpu_card::allocate(std::size_t bytes) {
   return memory;
 }
 
-void gpu_card::release(void* memory, std::size_t) noexcept {
+void cuda_gpu::release(void* memory, std::size_t) noexcept {
   if (pool_ == nullptr) return forget(cudaFree(memory));  // whatever the current device is
   int before = 0;
   forget(cudaGetDevice(&before));
@@ -177,7 +177,7 @@ void gpu_card::release(void* memory, std::size_t) noexcept {
   forget(cudaSetDevice(before));
 }
 
-void* gpu_card::allocate_in(cudaStream_t in, std::size_t bytes) {
+void* cuda_gpu::allocate_in(cudaStream_t in, std::size_t bytes) {
   std::call_once(has_tried_pool_, [&] { make_pool(); });
   const current_device current(number_);
   void* memory = nullptr;
@@ -198,11 +198,11 @@ void* gpu_card::allocate_in(cudaStream_t in, std::size_t bytes) {
   return memory;
 }
 
-void gpu_card::release_in(cudaStream_t in, void* memory) noexcept {
+void cuda_gpu::release_in(cudaStream_t in, void* memory) noexcept {
   forget(pool_ == nullptr ? cudaFree(memory) : cudaFreeAsync(memory, in));
 }
 
-std::uint64_t gpu_card::used_bytes() const {
+std::uint64_t cuda_gpu::used_bytes() const {
   std::uint64_t bytes = 0;
   if (pool_ != nullptr)
     require_success(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &bytes),
@@ -210,22 +210,22 @@ std::uint64_t gpu_card::used_bytes() const {
   return bytes;
 }
 
-std::string gpu_card::description() const {
+std::string cuda_gpu::description() const {
   return properties_.name + ", " + std::to_string(properties_.multiprocessors) + " multiprocessors, " +
          format_bytes(properties_.memory_bytes);
 }
 
-void gpu_card::copy(void* to, const void* from, std::size_t bytes, stream in) {
+void cuda_gpu::copy(void* to, const void* from, std::size_t bytes, stream in) {
   const current_device current(number_);
   require_success(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native(in)), "cudaMemcpyAsync");
 }
 
-void gpu_card::synchronize(stream in) {
+void cuda_gpu::synchronize(stream in) {
   const current_device current(number_);
   require_success(cudaStreamSynchronize(native(in)), "cudaStreamSynchronize");
 }
 
-double gpu_card::measure(int times, const std::function<void(stream)>& body, bool replayed) {
+double cuda_gpu::measure(int times, const std::function<void(stream)>& body, bool replayed) {
   const current_device current(number_);
   const event start, stop;
   const stream in{};
@@ -246,7 +246,7 @@ double gpu_card::measure(int times, const std::function<void(stream)>& body, boo
 cuda_stream::cuda_stream(std::shared_ptr<device> on) : on_(std::move(on)) {
   if (on_->kind() != device_kind::cuda)
     throw device_error("a CUDA stream needs a CUDA device, not '" + std::string(name_of(on_->kind())) + "'");
-  const current_device current(static_cast<const gpu_card&>(*on_).number());
+  const current_device current(static_cast<const cuda_gpu&>(*on_).number());
   cudaStream_t made = nullptr;
   require_success(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   handle_ = made;

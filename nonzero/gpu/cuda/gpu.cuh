@@ -49,9 +49,9 @@ class current_device {
 /// The device of kind `cuda`: a GPU and what its driver says about it. Freed memory is kept in a pool, as
 /// asking the driver each time takes longer than converting a small matrix. The pool is separate from the
 /// program's other pools. Where the GPU has no pools, memory comes from the driver.
-class gpu_card final : public device {
+class cuda_gpu final : public device {
  public:
-  gpu_card(int number, cuda_properties properties) : number_(number), properties_(std::move(properties)) {}
+  cuda_gpu(int number, cuda_properties properties) : number_(number), properties_(std::move(properties)) {}
 
   int number() const { return number_; }
   const cuda_properties& properties() const { return properties_; }
@@ -87,7 +87,7 @@ class gpu_card final : public device {
 /// Numbers in a GPU's memory that only the work of one stream uses.
 template <class T> class cuda_temporary {
  public:
-  cuda_temporary(gpu_card& on, cudaStream_t in, std::size_t size) : on_(on), in_(in) {
+  cuda_temporary(cuda_gpu& on, cudaStream_t in, std::size_t size) : on_(on), in_(in) {
     if (size > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
     if (size > 0) data_ = static_cast<T*>(on_.allocate_in(in_, size * sizeof(T)));
   }
@@ -99,19 +99,19 @@ template <class T> class cuda_temporary {
   T* data() { return data_; }
 
  private:
-  gpu_card& on_;
+  cuda_gpu& on_;
   cudaStream_t in_;
   T* data_ = nullptr;
 };
 
-/// The Queue of prepared_on_gpu.cuh on a card.
+/// The Queue of prepared_on_gpu.cuh on a GPU.
 class cuda_queue {
  public:
   static constexpr device_kind kind = device_kind::cuda;
   static std::shared_ptr<device> default_device() { return cuda_device(); }
 
   cuda_queue(device& on, stream in)
-      : on_(static_cast<gpu_card&>(on)), current_(on_.number()), in_(static_cast<cudaStream_t>(in.handle)) {}
+      : on_(static_cast<cuda_gpu&>(on)), current_(on_.number()), in_(static_cast<cudaStream_t>(in.handle)) {}
 
   std::int64_t resident_threads() const {
     return std::int64_t{on_.properties().multiprocessors} * on_.properties().threads_per_multiprocessor;
@@ -191,7 +191,7 @@ class cuda_queue {
   static constexpr std::int64_t most_blocks = 2147483647;
   // Any kernel may have 48 KiB, static and dynamic together; more dynamic bytes than these need an attribute.
   static constexpr std::size_t unasked_shared_bytes = 32 * 1024;
-  gpu_card& on_;
+  cuda_gpu& on_;
   current_device current_;
   cudaStream_t in_;
 };

@@ -12,7 +12,7 @@ namespace nz {
 namespace {
 
 /// Calls work(memory, bytes) twice, as CUB wants: first to find out how much memory it needs.
-template <class Work> void with_work_space(gpu_card& on, cudaStream_t in, const char* name, Work work) {
+template <class Work> void with_work_space(cuda_gpu& on, cudaStream_t in, const char* name, Work work) {
   std::size_t bytes = 0;
   require_success(work(nullptr, bytes), name);
   cuda_temporary<std::byte> memory(on, in, bytes > 0 ? bytes : 1);  // null would ask again

@@ -29,10 +29,9 @@ __global__ void bsr_rest_kernel(csr_view<A, Offset> a, const index* __restrict__
 // A slice has 32 block rows, one per lane, and a warp for each row of its blocks: in each step the lanes read
 // neighbouring values. The warps of a slice are in one block of threads and share columns and x through L1.
 // Entries in no full block are summed before, by a launch of their own.
-// Good: several unknowns at each node of a mesh: a prototype on an H200 had 3 x 3 blocks, 80 entries per row,
-// in 0.73 of the time of the best of cuSPARSE in double and 0.59 in float.  Bad: many entries in no full
-// block, which cost what they do in csr_vector; block rows far longer than their neighbours (padding; past
-// four times the mean they go to the rest).
+// Good: several unknowns at each node of a mesh.
+// Bad: many entries in no full block, which cost what they do in csr_vector; block rows far longer than their
+// neighbours (padding; past four times the mean they go to the rest).
 // Traffic: 8.4 bytes per entry of 3 x 3 blocks in double, 4.4 where all values are exact in single, plus x.
 // Source: Kreutzer et al. 2014 (SELL-C-sigma), with blocks for entries.
 template <int Size, class A, class V, class Offset, class Epilogue>

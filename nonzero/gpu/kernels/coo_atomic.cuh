@@ -8,10 +8,10 @@
 namespace nz::gpu {
 
 // A thread per entry, which adds its product to y with an atomic.
-// Good: simplicity; it shows what atomics cost. At up to 3 nonzeros per row as fast as coo_segmented.  Bad:
-// long rows, all of whose threads wait for one address: 35 times coo_segmented's time with rows of 3 million.
-// The order of additions, and with it the last bits of y, differ from run to run. alpha is applied to each
-// product before the row's sum is complete: huge values may overflow that cancel in CSR.
+// Good: simplicity; it shows what atomics cost. At up to 3 nonzeros per row as fast as coo_segmented.
+// Bad: long rows, all of whose threads wait for one address: 35 times coo_segmented's time with rows of 3
+// million. The order of additions, and with it the last bits of y, differ from run to run. alpha is applied
+// to each product before the row's sum is complete: huge values may overflow that cancel in CSR.
 // Traffic: 16 bytes per nonzero in double, plus the gather of x and an atomic per nonzero on y. y is written
 // once more before, to hold beta * y: an extra launch.
 // Source: ECE 408 L19.

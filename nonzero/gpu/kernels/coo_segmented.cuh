@@ -8,13 +8,14 @@ namespace nz::gpu {
 // Each warp takes an equal number of consecutive entries, 32 at a time. In each step it adds up neighbours of
 // the same row (a segmented scan by shuffles); where a row ends, its sum goes to y by one atomic. A row that
 // continues in the next step is carried over.
-// Good: any row lengths, since every warp has the same work: on an H200 the fastest of ours on power-law
-// graphs.  Bad: 13 shuffles for every 32 entries (two in each of five steps of the scan, three for the
-// carry), and the row numbers to read: on short, even rows half of csr_scalar's speed. Rows of several warps
-// are added in any order, so the last bits may differ from run to run. alpha is applied to each warp's sum,
-// so that huge values may overflow that cancel in CSR. Traffic: 16 bytes per nonzero in double, plus the
-// gather of x and an atomic per row and warp; y is written once more before, to hold beta * y: an extra
-// launch. Source: Bell & Garland 2008, §4.4; Sengupta et al. 2007.
+// Good: any row lengths, since every warp has the same work.
+// Bad: 13 shuffles for every 32 entries (two in each of five steps of the scan, three for the carry), and the
+// row numbers to read: on short, even rows half of csr_scalar's speed. Rows of several warps are added in any
+// order, so the last bits may differ from run to run. alpha is applied to each warp's sum, so that huge
+// values may overflow that cancel in CSR.
+// Traffic: 16 bytes per nonzero in double, plus the gather of x and an atomic per row and warp; y is written
+// once more before, to hold beta * y: an extra launch.
+// Source: Bell & Garland 2008, §4.4; Sengupta et al. 2007.
 template <class V>
 __global__ void coo_segmented_kernel(coo_view<V> a, offset entries_per_warp, V alpha, const V* __restrict__ x,
                                      V* y) {

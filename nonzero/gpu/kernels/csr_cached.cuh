@@ -10,11 +10,12 @@
 namespace nz::gpu {
 
 // A thread per row. The block first loads the x of its own rows into shared memory; columns within this
-// window are read from there. Good: banded matrices on GPUs that do not cache loads (2008).  Bad: everything
-// csr_scalar is bad at; where the hardware caches x itself, the test of each column costs more than it saves:
-// on an H200 it is at best as fast as csr_scalar and takes up to 1.7 times as long. Traffic: csr_scalar's,
-// less the gathers that fall into the window, plus one x per row. Source: after the cached-x idea in Nickolls
-// et al. 2008.
+// window are read from there.
+// Good: banded matrices on GPUs that do not cache loads (2008).
+// Bad: everything csr_scalar is bad at; where the hardware caches x itself, the test of each column costs
+// more than it saves: on an H200 it is at best as fast as csr_scalar and takes up to 1.7 times as long.
+// Traffic: csr_scalar's, less the gathers that fall into the window, plus one x per row.
+// Source: after the cached-x idea in Nickolls et al. 2008.
 template <class V, class Offset>
 __global__ void csr_cached_kernel(csr_view<V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                                   scale_and_add<V> finish) {

@@ -31,13 +31,13 @@ template <class V> constexpr int min_blocks(bool has_long_rows) {
 inline split_rule split_rule_for(int lanes) { return {lanes == 8 ? 64 : 16 * lanes, 256}; }
 
 /// CSR with the list of its long rows.
-template <class A, class V, class Offset> struct csr_in_groups : csr_or_pattern<A, Offset> {
+template <class A, class V, class Offset> struct csr_in_groups : csr_or_one_value<A, Offset> {
   int lanes;
   device_segments<V, Offset> segments;
 
   template <class Queue>
   csr_in_groups(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
-      : csr_or_pattern<A, Offset>(queue, a, options),
+      : csr_or_one_value<A, Offset>(queue, a, options),
         lanes(lanes_of_group(queue, this->rows, this->nnz())),
         segments(queue, options.on, this->rows, this->row_begin.data(), split_rule_for(lanes), nullptr) {}
   footprint storage() const { return {shared_csr<A, Offset>::storage().bytes + segments.bytes(), 0}; }
@@ -46,9 +46,10 @@ template <class A, class V, class Offset> struct csr_in_groups : csr_or_pattern<
 // A few lanes share each short row, as in csr_vector, but each lane has several entries in flight. A long row
 // has a warp for each segment of 256, and the last of them to be done finishes the row. The blocks for long
 // rows come first, as they take the longest.
-// Good: matrices that fit a GPU's cache, whatever the lengths of their rows, in one launch; long rows.  Bad:
-// short rows that come from DRAM (csr_scalar and the sliced formats start fewer threads for them; csr_merge
-// gives every thread a few entries of any row).
+// Good: matrices that a GPU's cache holds, if rows have more than about 16 entries or some are very long; one
+// launch.
+// Bad: short rows that come from DRAM (csr_scalar and the sliced formats start fewer threads for them;
+// csr_merge gives every thread a few entries of any row).
 // Traffic: 12 bytes per nonzero in double, 4 where all values are equal, plus the gather of x, 12 to 28 bytes
 // for each segment, and 16 for each split row.
 // Source: Bell & Garland 2008, §4.2, for several lanes or a warp per row; the list of segments is ours.
@@ -76,7 +77,9 @@ struct csr_groups_launch {
   static prediction predict(const device_features& a) {
     const bool suits = a.fits_cache() || a.has_long_rows();
     prediction out;
-    if (!suits) out.verdict = "the cache does not hold the matrix, and most of its entries are in short rows";
+    if (!suits)
+      out.verdict =
+          "the cache does not hold the matrix, and more than a quarter of its entries are in short rows";
     out.preference = a.is_small() || suits ? 3 : 0;
     return out;
   }

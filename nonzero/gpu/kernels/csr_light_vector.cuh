@@ -9,10 +9,11 @@ namespace nz::gpu {
 // Groups of lanes as in csr_vector, but a group that is done takes the next row from a counter in memory. Its
 // first lane fetches the row and passes it on by shuffle.
 // Good: few, long rows, where fetching costs nothing (level with csr_vector on an H200); on the paper's
-// Kepler GPU up to 2.6 times as fast as CUSP's csr_vector.  Bad: more than a few thousand rows on a current
-// GPU: the counter serves one fetch after the other, about 1 ns each, so that it takes 1.2 to 4.8 times as
-// long as csr_vector. Traffic: csr_vector's, plus one atomic per row; a current GPU merges those of a warp
-// into one. Source: Liu & Schmidt 2015 (LightSpMV), vector level.
+// Kepler GPU up to 2.6 times as fast as CUSP's csr_vector.
+// Bad: more than a few thousand rows on a current GPU: the counter serves one fetch after the other, about 1
+// ns each, so that it takes 1.2 to 4.8 times as long as csr_vector.
+// Traffic: csr_vector's, plus one atomic per row; a current GPU merges those of a warp into one.
+// Source: Liu & Schmidt 2015 (LightSpMV), vector level.
 template <int Lanes, class V, class Offset>
 __global__ void csr_light_vector_kernel(csr_view<V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                                         unsigned* counters, scale_and_add<V> finish) {
@@ -31,9 +32,10 @@ __global__ void csr_light_vector_kernel(csr_view<V, Offset> a, const V* __restri
 }
 
 struct csr_light_vector_launch {
-  static constexpr kernel_row row{.name = "csr_light_vector",
-                                  .format = "csr",
-                                  .summary = "rows handed out while it runs, to 2 to 32 lanes at a time"};
+  static constexpr kernel_row row{
+      .name = "csr_light_vector",
+      .format = "csr",
+      .summary = "dynamic row distribution: each group of 2 to 32 lanes takes its next row from a counter"};
   template <class A, class V, class Offset> using matrix = csr_with_counter<A, Offset>;
 
   template <class Queue, class V, class Offset>

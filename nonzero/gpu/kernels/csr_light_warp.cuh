@@ -9,8 +9,8 @@ namespace nz::gpu {
 // As csr_light_vector, but a whole warp fetches as many rows as it has groups: an atomic for every 32 / Lanes
 // rows.
 // Good: what csr_light_vector is good at. On a GPU that merges atomics it is faster only where rows differ
-// within a warp: up to 1.5 times.  Bad: what csr_light_vector is bad at; the groups of a warp wait for the
-// longest of its rows.
+// within a warp: up to 1.5 times.
+// Bad: what csr_light_vector is bad at; the groups of a warp wait for the longest of its rows.
 // Traffic: csr_vector's, plus Lanes / 32 atomics per row.
 // Source: Liu & Schmidt 2015 (LightSpMV), warp level.
 template <int Lanes, class V, class Offset>
@@ -35,9 +35,10 @@ __global__ void csr_light_warp_kernel(csr_view<V, Offset> a, const V* __restrict
 }
 
 struct csr_light_warp_launch {
-  static constexpr kernel_row row{.name = "csr_light_warp",
-                                  .format = "csr",
-                                  .summary = "rows handed out while it runs, to a warp at a time"};
+  static constexpr kernel_row row{
+      .name = "csr_light_warp",
+      .format = "csr",
+      .summary = "dynamic row distribution: each warp takes its next rows from a counter"};
   template <class A, class V, class Offset> using matrix = csr_with_counter<A, Offset>;
 
   template <class Queue, class V, class Offset>

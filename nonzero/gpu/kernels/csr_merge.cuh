@@ -9,7 +9,7 @@
 #include <nonzero/gpu/shared.cuh>
 #include <nonzero/gpu/warp.cuh>
 
-// How csr_merge multiplies by the tiles of merge_tiles.cuh.
+// How csr_merge multiplies by the tiles of merge_tiles.cuh; the kernel's card is above csr_merge_kernel.
 namespace nz::gpu {
 
 /// A segmented scan over the block. `left_over`: the sum of what a thread has after its last row end, or of
@@ -90,12 +90,14 @@ __device__ void finish_if_last(const row_in_tiles& row, const merge_tiles<V, Off
 // A block per tile: neighbouring threads write products of neighbouring entries to shared memory; then each
 // thread adds up seven neighbouring products, and a scan adds what crosses threads. A split row is finished
 // by the last block that has entries of it; or by csr_merge_finish_kernel, a second launch, where most rows
-// are split and for the sums of a fused step, which need the same block every time. Good: any row lengths:
-// one giant row, power laws, millions of empty rows; about the same work for every block.  Bad: short, even
-// rows, for which csr_scalar has less to do than the way through shared memory; rows of thousands, for which
-// csr_groups has. Traffic: 12 bytes per nonzero in double, coalesced, 4 where all values are equal; plus the
-// gather of x; for each tile of 1,280 items 16 to 32 bytes. Source: Merrill & Garland 2016 (merge-based SpMV)
-// for the tiles; Sengupta et al. 2007 for the scan.
+// are split and for the sums of a fused step, which need the same block every time.
+// Good: any row lengths: one giant row, power laws, millions of empty rows; about the same work for every
+// block.
+// Bad: short, even rows, for which csr_scalar has less to do than the way through shared memory; rows of
+// thousands, for which csr_groups has.
+// Traffic: 12 bytes per nonzero in double, coalesced, 4 where all values are equal; plus the gather of x; for
+// each tile of 1,280 items 16 to 32 bytes.
+// Source: Merrill & Garland 2016 (merge-based SpMV) for the tiles; Sengupta et al. 2007 for the scan.
 // row_begin is a's, as a __restrict__ parameter: behind the view the compiler unrolls the loops over rows
 // less.
 template <bool FinishesSplitRows, class A, class V, class Offset, class Epilogue>

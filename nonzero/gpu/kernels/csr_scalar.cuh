@@ -9,11 +9,10 @@
 namespace nz::gpu {
 
 // A thread per row.
-// Good: large matrices of even, short rows: at 3, 5 and 7 nonzeros per row the fastest of ours on an H200 (85
-// to 92 % of its bandwidth in double), because neighbouring threads use the same cache lines.  Bad: more than
-// about 16 nonzeros per row (neighbouring threads read far from each other, and lines are evicted before they
-// are used up); rows of unequal length (a warp waits for its longest).
-// Traffic: 12 bytes per nonzero in double if whole lines are used, up to 64 if not; plus the gather of x.
+// Good: short, even rows: neighbouring threads use the same sectors. No conversion.
+// Bad: more than about 16 nonzeros per row (sectors are evicted before they are used up); rows of unequal
+// length (a warp waits for its longest row).
+// Traffic: 12 bytes per nonzero in double if whole sectors are used, up to 64 if not; plus the gather of x.
 // Source: Nickolls et al. 2008, fig. 7; TUM 2013, CSR scalar kernel; ECE 408 L18.
 // A: the type of the stored values; V: of x, y and the sums. The same in the other kernels.
 template <class A, class V, class Offset, class Epilogue>

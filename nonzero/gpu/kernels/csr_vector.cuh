@@ -9,11 +9,11 @@
 namespace nz::gpu {
 
 // A group of 2 to 32 lanes shares each row, then adds its partial sums with shuffles.
-// Good: 16 nonzeros per row and more, and rows of unequal length as far as CSR allows.  Bad: rows of 3 to 7
-// (a group has one step of work for three dependent loads: half of csr_scalar's speed); rows much shorter
-// than the mean (idle lanes); a few giant rows (one group works alone). Traffic: 12 bytes per nonzero in
-// double, coalesced, plus the gather of x. Source: Bell & Garland 2008, §4.2, with a whole warp per row; TUM
-// 2013, CSR vector kernel.
+// Good: 16 nonzeros per row and more, and rows of unequal length as far as CSR allows.
+// Bad: rows of 3 to 7 (a group has one step of work for three dependent loads: half of csr_scalar's speed);
+// rows much shorter than the mean (idle lanes); a few giant rows (one group works alone).
+// Traffic: 12 bytes per nonzero in double, coalesced, plus the gather of x.
+// Source: Bell & Garland 2008, §4.2, with a whole warp per row; TUM 2013, CSR vector kernel.
 template <int Lanes, class A, class V, class Offset, class Epilogue>
 __global__ void csr_vector_kernel(csr_view<A, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                                   Epilogue finish) {

@@ -10,8 +10,9 @@ namespace nz::gpu {
 
 // A thread per row over column-major storage: in each step neighbouring threads read neighbouring entries.
 // Good: rows of about equal length, the longer the better: 2.3 times as fast as csr_scalar at 27 per row, no
-// faster at 3 to 7.  Bad: one long row (every row is padded to it; threads stop at their row's end, but the
-// memory is used); few rows (one thread per row).
+// faster at 3 to 7.
+// Bad: one long row (every row is padded to it; threads stop at their row's end, but the memory is used); few
+// rows (one thread per row).
 // Traffic: 12 bytes per place in double up to the longest row of each warp, coalesced, plus the gather of x.
 // Source: Bell & Garland 2008, §4.1.2; TUM 2013, heat equation; ECE 408 L18.
 template <class V>

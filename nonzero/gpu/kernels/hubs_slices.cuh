@@ -86,12 +86,14 @@ __device__ V sum_of_lane(const hubs_view<Value, Offset>& a, const hubs_slice<Off
 // shared memory and stays for all of the work: one block per multiprocessor. Gathers from shared memory have
 // few bank conflicts; from L2 each takes a sector. A small launch before it copies x of the hub columns to
 // consecutive places; one after it adds up the segments of split rows. Without hub columns there are as many
-// blocks as the slices need. Good: power laws, where a few columns have most of the entries, and giant rows,
-// in segments of 128; values that repeat.  Bad: columns used evenly (no hub columns: all gathers are from
-// L2); small matrices, for which three launches and loading x of the hub columns take most of the time.
+// blocks as the slices need.
+// Good: power laws, where a few columns have most of the entries, and giant rows, in segments of at most 128;
+// values that repeat.
+// Bad: columns used evenly (no hub columns: all gathers are from L2); small matrices, for which three
+// launches and loading x of the hub columns take most of the time.
 // Traffic: 10 bytes per entry in a hub column, 12 per other entry, in double, less for values that repeat; 6
-// per virtual row; plus the gather of x for the rest. Source: ours; sorted slices after Kreutzer et al. 2014
-// (SELL-C-sigma).
+// per virtual row; plus the gather of x for the rest.
+// Source: ours; sorted slices after Kreutzer et al. 2014 (SELL-C-sigma).
 template <class Value, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_beside_hubs, 1)
     hubs_slices_kernel(hubs_view<Value, Offset> a, const V* __restrict__ hub_x, const V* __restrict__ x,

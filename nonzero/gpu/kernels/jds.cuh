@@ -9,7 +9,8 @@
 namespace nz::gpu {
 
 // A thread per row, rows sorted by length: the threads of a warp have about equal work.
-// Good: to see that control divergence alone does not make csr_scalar slow: it is hardly ever faster.
+// Good: hardly ever faster than csr_scalar. It shows that control divergence is not what makes csr_scalar
+// slow.
 // Bad: as csr_scalar, neighbouring threads read far from each other; and y is written out of order.
 // Traffic: csr_scalar's, plus 4 bytes per row for the permutation.
 // Source: ECE 408 L19.

@@ -34,9 +34,8 @@ __device__ __forceinline__ V sum_of_place(const sell_view<A, V, Offset>& a, std:
 // sorted by length within 1,024, so that those of a slice end together. Rows far longer than the mean have a
 // warp for each segment of 512, in the first blocks of the same launch; the last of them to be done finishes
 // the row.
-// Good: rows of about equal length, short or long: a prototype on an H200 had 91 to 95 % of its bandwidth at
-// 3 to 80 per row in double, 72 to 88 % in float; graphs whose values are all equal.  Bad: columns scattered
-// over a large x, as for every kernel that gathers it.
+// Good: rows of about equal length, short or long; graphs whose values are all equal.
+// Bad: columns scattered over a large x, as for every kernel that gathers it.
 // Traffic: 12 bytes per place in double, 4 where all values are equal; 4 per slice, and 4 per row of slices
 // whose rows are not consecutive; plus the gather of x.
 // Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma); long rows apart are ours.
@@ -79,7 +78,7 @@ struct sell_slices_launch {
 
   static constexpr kernel_row row{.name = "sell_slices",
                                   .format = "sell",
-                                  .summary = "a warp per slice of 32 rows, sorted nearby",
+                                  .summary = "a warp per slice of 32 rows, sorted within 1,024 rows",
                                   .is_candidate = true,
                                   .predict = predict};
   static constexpr bool has_mixed_precision = true;

@@ -10,11 +10,13 @@ namespace nz::gpu {
 
 // A thread per row, rows sorted by length and stored by jagged diagonals: in each step neighbouring threads
 // read neighbouring entries, as in ELL, without padding.
-// Good: rows of nearly equal length, up to about 80: the fastest of ours on an H200 at 27 and 78 per row.
+// Good: rows of nearly equal length, up to about 80: coalesced loads without padding.
 // Bad: rows of unequal length: nearly twice csr_scalar's time where the longest has 60 (NotreDame_www), and
 // the slowest of all with a giant row, which one thread sums alone. Sorting scatters y and separates rows
-// that use the same x. Traffic: 12 bytes per nonzero in double, coalesced, plus the gather of x and 4 bytes
-// per row for the permutation. Source: ECE 408 L19.
+// that use the same x.
+// Traffic: 12 bytes per nonzero in double, coalesced, plus the gather of x and 4 bytes per row for the
+// permutation.
+// Source: ECE 408 L19.
 template <class V, class Offset>
 __global__ void tjds_kernel(tjds_view<V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
                             scale_and_add<V> finish) {

@@ -21,11 +21,11 @@ __device__ V sum_of_steps(const warp_packed_step<A>* __restrict__ step, offset s
   V sum = 0;
   for (offset k = 0; k < steps; ++k) {
     const warp_packed_step<A> now = step[k];
-    const bool takes_part = (now.mask >> lane & 1U) != 0;
+    const bool has_entry = (now.mask >> lane & 1U) != 0;
     const auto from_step = static_cast<index>(offset_of(k));
     const V with_it =
-        sum + static_cast<V>(value_of(k, now)) * x[takes_part ? first + now.column + from_step : 0];
-    sum = takes_part ? with_it : sum;
+        sum + static_cast<V>(value_of(k, now)) * x[has_entry ? first + now.column + from_step : 0];
+    sum = has_entry ? with_it : sum;
   }
   return sum;
 }
@@ -81,11 +81,11 @@ __device__ void finish_same_slices(const warp_packed_pattern& p,
       for (int s = 0; s < Slices; ++s) sum[s] += static_cast<V>(now.value) * at[s * 32];
       continue;
     }
-    const bool takes_part = (now.mask >> lane & 1U) != 0;
-    const index column = takes_part ? first + now.column + lane : 0;
+    const bool has_entry = (now.mask >> lane & 1U) != 0;
+    const index column = has_entry ? first + now.column + lane : 0;
     for (int s = 0; s < Slices; ++s) {
-      const V with_it = sum[s] + static_cast<V>(now.value) * x[takes_part ? column + s * 32 : 0];
-      sum[s] = takes_part ? with_it : sum[s];
+      const V with_it = sum[s] + static_cast<V>(now.value) * x[has_entry ? column + s * 32 : 0];
+      sum[s] = has_entry ? with_it : sum[s];
     }
   }
   for (int s = 0; s < Slices; ++s) finish_place(std::int64_t{first} + s * 32 + lane, sum[s]);
@@ -104,12 +104,13 @@ inline constexpr bool has_many_blocks = Slices == 4 && std::is_same_v<Epilogue, 
 
 // A thread per row and a warp per slice of 32 rows, or per several equal slices. Steps, which give the lanes'
 // columns, are read once for a warp; slices of a stencil share them, so that only x is read. Other slices
-// also read values, in as few bytes as are exact. Good: stencils, which move x and y only; bands, meshes and
-// matrices of blocks, whose columns repeat or are near each other; values that repeat or are exact in single
-// precision.  Bad: a giant row (one lane sums it); columns and values that have nothing in common: 12 bytes
-// per entry, as in CSR, and padding. Traffic: x, y and 4 bytes per 32 rows (stencils) to 12.5 bytes per entry
-// in double, plus the gather of x. Source: Kreutzer et al. 2014 (SELL-C-sigma); the patterns and the exact
-// encodings are ours.
+// also read values, in as few bytes as are exact.
+// Good: stencils, which move x and y only; bands, meshes and matrices of blocks, whose columns repeat or are
+// near each other; values that repeat or are exact in single precision.
+// Bad: a giant row (one lane sums it); columns and values that have nothing in common: 12 bytes per entry, as
+// in CSR, and padding.
+// Traffic: x, y and 4 bytes per 32 rows (stencils) to 12.5 bytes per entry in double, plus the gather of x.
+// Source: Kreutzer et al. 2014 (SELL-C-sigma); the patterns and the exact encodings are ours.
 template <int Slices, class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(has_many_blocks<Slices, V, Epilogue> ? threads_per_block : 1024,
                                   has_many_blocks<Slices, V, Epilogue> ? blocks_of_four_slices : 1)
@@ -154,7 +155,7 @@ struct warp_packed_slices_launch {
 
   static constexpr kernel_row row{.name = "warp_packed_slices",
                                   .format = "warp_packed",
-                                  .summary = "a thread per row, a warp per slice, by each slice's encoding",
+                                  .summary = "a warp per slice of 32 rows, repeated patterns stored once",
                                   .is_candidate = true,
                                   .predict = predict};
   static constexpr bool has_mixed_precision = true;

@@ -51,8 +51,10 @@ __global__ void first_state_kernel(std::int64_t blocks, const double* sums, doub
 }
 
 // r -= alpha q, with the blocks' sums of r · z and r · r.
-// Good: long vectors.  Bad: the whole grid waits for one number, alpha.
-// Traffic: r twice, q and the diagonal once.   Source: ours.
+// Good: long vectors.
+// Bad: the whole grid waits for one number, alpha.
+// Traffic: r twice, q and the diagonal once.
+// Source: ours.
 template <class V>
 __global__ void update_residual_kernel(std::int64_t size, const double* curvature,
                                        const gradient_state* before, gradient_vectors<V> v, double* sums) {
@@ -77,8 +79,10 @@ __global__ void update_residual_kernel(std::int64_t size, const double* curvatur
 }
 
 // x += alpha p and p = z + beta p, and the state that the iteration ends with.
-// Good: always.  Bad: short vectors, for which adding up the sums takes most of the time.
-// Traffic: x and p twice, r and the diagonal once.   Source: ours.
+// Good: always.
+// Bad: short vectors, for which adding up the sums takes most of the time.
+// Traffic: x and p twice, r and the diagonal once.
+// Source: ours.
 template <class V>
 __global__ void update_direction_kernel(std::int64_t size, const double* curvature, double threshold,
                                         const gradient_state* before, gradient_vectors<V> v,

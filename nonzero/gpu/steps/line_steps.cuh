@@ -51,9 +51,11 @@ __device__ double line_steps(V (&q)[line_cells], std::int64_t cell, index side, 
 
 // Steps on a line: a warp has 512 cells in registers, makes up to 16 steps of them without a barrier, and
 // writes the 480 in the middle; the others lack neighbours and belong to other warps.
-// Good: lines of many cells, many steps.  Bad: lines of a few thousand cells, which leave most of a GPU
-// idle. Traffic: 16 bytes per cell and pass in double, 17 with the overlap of warps; 3 operations per cell
-// and step. Source: overlapped tiling (Krishnamoorthy et al. 2007), in registers.
+// Good: lines of many cells, many steps.
+// Bad: lines of a few thousand cells, which leave most of a GPU idle.
+// Traffic: 16 bytes per cell and pass in double, 17 with the overlap of warps; 3 operations per cell and
+// step.
+// Source: overlapped tiling (Krishnamoorthy et al. 2007), in registers.
 template <class V>
 __global__ void __launch_bounds__(threads_per_block)
     line_steps_kernel(index side, bool mirrors, V factor, int steps, const V* __restrict__ from,

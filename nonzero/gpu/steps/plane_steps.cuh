@@ -116,7 +116,8 @@ __device__ double stream_planes(Planes& planes, const plane_work<V>& work, index
 
 // Steps on a square or in a cube: a block goes through a stack of planes, a cell of the tile per thread, and
 // advances each by several steps; it writes its tile without the halo.
-// Good: grids of a thousand cells a side (a hundred, in a cube), many steps.  Bad: small grids, few blocks.
+// Good: grids of a thousand cells a side (a hundred, in a cube), many steps.
+// Bad: small grids, few blocks.
 // Traffic: 16 bytes per cell and pass in double; for halos a tenth more in a square, half more in a cube; 24
 // (40) bytes of shared memory per cell and step.
 // Source: Nguyen, Satish, Chhugani, Kim, Dubey 2010 (3.5-D blocking).

@@ -48,7 +48,8 @@ template <class Load, class Use> __device__ void for_batches(std::int64_t size, 
 }
 
 // Each block publishes the sum of its numbers; one block then adds them up.
-// Good: long vectors.  Bad: short ones, for which two launches are the time.
+// Good: long vectors.
+// Bad: short ones, for which two launches are the time.
 // Traffic: each vector once.
 // Source: M. Harris, Optimizing parallel reduction in CUDA (2007), with shuffles and a fixed order.
 template <class V>

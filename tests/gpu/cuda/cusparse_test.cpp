@@ -7,13 +7,13 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
 namespace {
 
 /// cuSPARSE's kernels of the table. They are not ours to mend, so they are held only to what their
 /// documentation promises: columns that repeat, NaN and infinity are left out.
-template <class V> class PeersOnCard : public OnCard {
+template <class V> class PeersOnGpu : public OnGpu {
  protected:
   static bool is_promised(const std::string& name) {
     return name != "unsorted, with duplicates" && name != "NaN and infinity";
@@ -40,9 +40,9 @@ template <class V> class PeersOnCard : public OnCard {
 };
 
 using precisions = testing::Types<float, double>;
-TYPED_TEST_SUITE(PeersOnCard, precisions);
+TYPED_TEST_SUITE(PeersOnGpu, precisions);
 
-TYPED_TEST(PeersOnCard, AreWithinTheErrorBound) {
+TYPED_TEST(PeersOnGpu, AreWithinTheErrorBound) {
   using V = TypeParam;
   for (const bool wide : {false, true})
     this->for_each(wide, [](const nz::kernel_row&, const nz::csr<V>& a, const nz::prepared_matrix<V>& ready) {
@@ -56,7 +56,7 @@ TYPED_TEST(PeersOnCard, AreWithinTheErrorBound) {
     });
 }
 
-TYPED_TEST(PeersOnCard, ThatSayTheyAreRepeatableAre) {
+TYPED_TEST(PeersOnGpu, ThatSayTheyAreRepeatableAre) {
   using V = TypeParam;
   this->for_each(false, [&](const nz::kernel_row& kernel, const nz::csr<V>& a,
                             const nz::prepared_matrix<V>& ready) {
@@ -73,7 +73,7 @@ TYPED_TEST(PeersOnCard, ThatSayTheyAreRepeatableAre) {
   });
 }
 
-TYPED_TEST(PeersOnCard, RefuseADeviceThatIsNoCard) {
+TYPED_TEST(PeersOnGpu, RefuseADeviceThatIsNoCard) {
   const nz::csr<TypeParam> a{1, 1, {0, 1}, {0}, {1}};
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
     if (!kernel.is_peer) continue;

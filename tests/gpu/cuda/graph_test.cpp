@@ -6,12 +6,12 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/gpu/card.hpp"
 #include "tests/gpu/cuda/cuda_call.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
 namespace {
 
-class GraphOnCard : public OnCard {};
+class GraphOnGpu : public OnGpu {};
 
 struct captured {
   cudaGraph_t graph = nullptr;
@@ -92,14 +92,14 @@ void check_capture_of_step(const nz::kernel_row& kernel, const std::shared_ptr<n
   }
 }
 
-TEST_F(GraphOnCard, FusedStepsOfEveryKernelCanBeCapturedAndReplayed) {
+TEST_F(GraphOnGpu, FusedStepsOfEveryKernelCanBeCapturedAndReplayed) {
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
     SCOPED_TRACE(kernel.name);
     check_capture_of_step(kernel, on);
   }
 }
 
-TEST_F(GraphOnCard, MultipliesOfEveryKernelCanBeCapturedAndReplayed) {
+TEST_F(GraphOnGpu, MultipliesOfEveryKernelCanBeCapturedAndReplayed) {
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
     if (kernel.is_peer) continue;
     SCOPED_TRACE(kernel.name);
@@ -108,7 +108,7 @@ TEST_F(GraphOnCard, MultipliesOfEveryKernelCanBeCapturedAndReplayed) {
 }
 
 // cusparseSpMV is documented to support capture.
-TEST_F(GraphOnCard, MultipliesOfPeersCanBeCapturedAndReplayed) {
+TEST_F(GraphOnGpu, MultipliesOfPeersCanBeCapturedAndReplayed) {
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
     if (!kernel.is_peer) continue;
     SCOPED_TRACE(kernel.name);

@@ -5,10 +5,10 @@
 #include <nonzero/core/threads.hpp>
 #include <nonzero/plan/kernels.hpp>
 
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
 // More than 2^31 nonzeros in float, for one kernel of each family of formats. Takes minutes, about 50 GB on
-// the host and 30 GB on the card: run where the environment variable NONZERO_LARGE is 1.
+// the host and 30 GB on the GPU: run where the environment variable NONZERO_LARGE is 1.
 namespace {
 
 // Lengths that leave hyb a rest and jds something to sort. Even the ELL part of hyb has more than 2^31
@@ -34,16 +34,16 @@ constexpr int val_of(nz::index i, nz::index k) { return 1 + (i + k) % 4; }
 constexpr int x_of(nz::index j) { return j % 8 - 3; }
 constexpr int y_of(nz::index i) { return i % 5; }
 
-class LargeOnCard : public OnCard {
+class LargeOnGpu : public OnGpu {
  protected:
   static void TearDownTestSuite() { a.reset(); }
 
   void SetUp() override {
     const char* const asked = std::getenv("NONZERO_LARGE");
     if (asked == nullptr || std::string(asked) != "1") GTEST_SKIP() << "set NONZERO_LARGE=1 to run it";
-    OnCard::SetUp();
+    OnGpu::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    if (on->memory_bytes() < std::uint64_t{40} << 30) GTEST_SKIP() << "the card has less than 40 GiB";
+    if (on->memory_bytes() < std::uint64_t{40} << 30) GTEST_SKIP() << "the GPU has less than 40 GiB";
     if (nz::cpu_device()->memory_bytes() < std::uint64_t{64} << 30)
       GTEST_SKIP() << "the host has less than 64 GiB";
     if (!a) a = std::make_unique<nz::csr<float>>(make());
@@ -94,14 +94,14 @@ class LargeOnCard : public OnCard {
   static inline std::unique_ptr<nz::csr<float>> a;  // made by the first test that runs
 };
 
-TEST_F(LargeOnCard, CsrVectorCountsPast31Bits) { check("csr_vector"); }
-TEST_F(LargeOnCard, CsrLightWarpCountsPast31Bits) { check("csr_light_warp"); }
-TEST_F(LargeOnCard, CsrMergeCountsPast31Bits) { check("csr_merge"); }
-TEST_F(LargeOnCard, EllCountsPast31Bits) { check("ell"); }
-TEST_F(LargeOnCard, CooSegmentedCountsPast31Bits) { check("coo_segmented"); }
-TEST_F(LargeOnCard, HybCountsPast31Bits) { check("hyb"); }
-TEST_F(LargeOnCard, JdsCountsPast31Bits) { check("jds"); }
-TEST_F(LargeOnCard, TjdsCountsPast31Bits) { check("tjds"); }
-TEST_F(LargeOnCard, SellSlicesCountsPast31Bits) { check("sell_slices"); }
+TEST_F(LargeOnGpu, CsrVectorCountsPast31Bits) { check("csr_vector"); }
+TEST_F(LargeOnGpu, CsrLightWarpCountsPast31Bits) { check("csr_light_warp"); }
+TEST_F(LargeOnGpu, CsrMergeCountsPast31Bits) { check("csr_merge"); }
+TEST_F(LargeOnGpu, EllCountsPast31Bits) { check("ell"); }
+TEST_F(LargeOnGpu, CooSegmentedCountsPast31Bits) { check("coo_segmented"); }
+TEST_F(LargeOnGpu, HybCountsPast31Bits) { check("hyb"); }
+TEST_F(LargeOnGpu, JdsCountsPast31Bits) { check("jds"); }
+TEST_F(LargeOnGpu, TjdsCountsPast31Bits) { check("tjds"); }
+TEST_F(LargeOnGpu, SellSlicesCountsPast31Bits) { check("sell_slices"); }
 
 }  // namespace

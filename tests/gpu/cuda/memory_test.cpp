@@ -7,17 +7,17 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/gpu/card.hpp"
 #include "tests/gpu/cuda/cuda_call.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
 namespace {
 
-/// Counts the free memory of the card, and fills it: only where nobody else uses the card.
-class MemoryOnCard : public OnCard {
+/// Counts the free memory of the GPU, and fills it: only where nobody else uses the GPU.
+class MemoryOnGpu : public OnGpu {
  protected:
   void SetUp() override {
     if (std::getenv("NONZERO_REQUIRE_CUDA") == nullptr) GTEST_SKIP() << "run by make gpu-test";
-    OnCard::SetUp();
+    OnGpu::SetUp();
   }
 
   static std::size_t free_bytes() {
@@ -30,7 +30,7 @@ class MemoryOnCard : public OnCard {
   /// Of those, what is handed out: a pool keeps what it has been given back.
   std::uint64_t used_bytes() {
     cudaDeviceSynchronize();
-    return static_cast<const nz::gpu_card&>(*on).used_bytes();
+    return static_cast<const nz::cuda_gpu&>(*on).used_bytes();
   }
 
   /// Everything still works: what a program that goes on after a failure counts on.
@@ -44,7 +44,7 @@ class MemoryOnCard : public OnCard {
   }
 };
 
-TEST_F(MemoryOnCard, AskingForFarTooMuchSaysHowMuchThereIsAndTheProgramGoesOn) {
+TEST_F(MemoryOnGpu, AskingForFarTooMuchSaysHowMuchThereIsAndTheProgramGoesOn) {
   try {
     const nz::vector<float> too_large(on, std::size_t{1} << 41);
     FAIL();
@@ -56,7 +56,7 @@ TEST_F(MemoryOnCard, AskingForFarTooMuchSaysHowMuchThereIsAndTheProgramGoesOn) {
   expect_right_product();
 }
 
-/// All of the card's memory but about `room` bytes. Nothing where the driver hands out none of it.
+/// All of the GPU's memory but about `room` bytes. Nothing where the driver hands out none of it.
 nz::vector<char> fill_but(const std::shared_ptr<nz::device>& on, std::size_t free, std::size_t room) {
   constexpr std::size_t step = std::size_t{64} << 20;
   for (std::size_t left = room; left < free; left += step) {
@@ -68,7 +68,7 @@ nz::vector<char> fill_but(const std::shared_ptr<nz::device>& on, std::size_t fre
   return {};
 }
 
-TEST_F(MemoryOnCard, APrepareThatRunsOutHalfwayGivesBackWhatItHad) {
+TEST_F(MemoryOnGpu, APrepareThatRunsOutHalfwayGivesBackWhatItHad) {
   expect_right_product();  // loads what stays loaded
   const nz::vector<char> filler = fill_but(on, free_bytes(), std::size_t{256} << 20);
   ASSERT_GT(filler.size(), 0U);
@@ -96,7 +96,7 @@ TEST_F(MemoryOnCard, APrepareThatRunsOutHalfwayGivesBackWhatItHad) {
   expect_right_product();
 }
 
-TEST_F(MemoryOnCard, PreparingMultiplyingAndDestroyingLosesNothing) {
+TEST_F(MemoryOnGpu, PreparingMultiplyingAndDestroyingLosesNothing) {
   const auto graph = nz::generate::rmat<double>(12, 8), blocks = nz::generate::fem_blocks<double>(6, 5, 4);
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
     SCOPED_TRACE(kernel.name);

@@ -6,14 +6,14 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/gpu/card.hpp"
 #include "tests/gpu/cuda/cuda_call.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
 namespace {
 
-class StreamsOnCard : public OnCard {};
+class StreamsOnGpu : public OnGpu {};
 
-/// A matrix with its vectors on the card, and what their product is.
+/// A matrix with its vectors on the GPU, and what their product is.
 struct problem {
   nz::csr<float> a;
   std::unique_ptr<nz::prepared_matrix<float>> ready;
@@ -36,7 +36,7 @@ struct problem {
   }
 };
 
-TEST_F(StreamsOnCard, TwoPreparedMatricesMultiplyInTwoStreamsAtOnce) {
+TEST_F(StreamsOnGpu, TwoPreparedMatricesMultiplyInTwoStreamsAtOnce) {
   const nz::cuda_stream one(on), other(on);
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
     if (kernel.is_peer) continue;
@@ -58,7 +58,7 @@ TEST_F(StreamsOnCard, TwoPreparedMatricesMultiplyInTwoStreamsAtOnce) {
   }
 }
 
-TEST_F(StreamsOnCard, AStreamThatAProgramMadeItselfWorks) {
+TEST_F(StreamsOnGpu, AStreamThatAProgramMadeItselfWorks) {
   cudaStream_t own = nullptr;
   ASSERT_CUDA(cudaStreamCreate(&own));
   problem only(nz::find_kernel("csr_vector", nz::device_kind::cuda), on,
@@ -68,7 +68,7 @@ TEST_F(StreamsOnCard, AStreamThatAProgramMadeItselfWorks) {
   ASSERT_CUDA(cudaStreamDestroy(own));
 }
 
-TEST_F(StreamsOnCard, AStreamOfAnotherDeviceIsRefused) {
+TEST_F(StreamsOnGpu, AStreamOfAnotherDeviceIsRefused) {
   EXPECT_THROW(nz::cuda_stream{nz::cpu_device()}, nz::device_error);
 }
 

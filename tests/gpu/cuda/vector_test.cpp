@@ -4,15 +4,15 @@
 #include <nonzero/plan/kernels.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/gpu/card.hpp"
+#include "tests/gpu/require_gpu.hpp"
 
 namespace {
 
-class VectorOnCard : public OnCard {};
+class VectorOnGpu : public OnGpu {};
 
 static_assert(!std::is_copy_constructible_v<nz::vector<float>>, "copies are made where they are asked for");
 
-TEST_F(VectorOnCard, ComesBackAsItWasSent) {
+TEST_F(VectorOnGpu, ComesBackAsItWasSent) {
   const auto numbers = battery::numbers<double>(1'000'003, 60);
   nz::vector<double> there(on, numbers);
   EXPECT_EQ(there.size(), numbers.size());
@@ -24,7 +24,7 @@ TEST_F(VectorOnCard, ComesBackAsItWasSent) {
   EXPECT_EQ(back, others);
 }
 
-TEST_F(VectorOnCard, MovesAndLeavesNothingBehind) {
+TEST_F(VectorOnGpu, MovesAndLeavesNothingBehind) {
   const auto numbers = battery::numbers<float>(1000, 62);
   nz::vector<float> first(on, numbers);
   const float* const data = first.data();
@@ -36,20 +36,20 @@ TEST_F(VectorOnCard, MovesAndLeavesNothingBehind) {
   EXPECT_EQ(third.to_host(), numbers);
 }
 
-TEST_F(VectorOnCard, OfNoLengthIsFine) {
+TEST_F(VectorOnGpu, OfNoLengthIsFine) {
   nz::vector<float> none(on, std::size_t{0});
   EXPECT_EQ(none.to_host(), std::vector<float>());
   none.copy_from({});
 }
 
-TEST_F(VectorOnCard, RefusesCopiesOfAnotherLength) {
+TEST_F(VectorOnGpu, RefusesCopiesOfAnotherLength) {
   nz::vector<float> there(on, 5);
   std::vector<float> four(4);
   EXPECT_THROW(there.copy_from(four), nz::shape_error);
   EXPECT_THROW(there.copy_to(four), nz::shape_error);
 }
 
-TEST_F(VectorOnCard, OfAnotherDeviceOrTheSameForXAndYIsRefused) {
+TEST_F(VectorOnGpu, OfAnotherDeviceOrTheSameForXAndYIsRefused) {
   const nz::csr<float> a{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {0.5F, 0.5F, 0.5F, 0.5F}};
   const std::vector<float> ones(2, 1);
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {

@@ -195,7 +195,7 @@ TEST(Emulator, RefusesWhatNoDeviceCanLaunch) {
             "fill: cannot launch with 49153 bytes of shared memory; the most is 49152");
 }
 
-TEST(Emulator, RefusesALineOfMoreBlocksThanACardCanHave) {
+TEST(Emulator, RefusesALineOfMoreBlocksThanAGpuCanHave) {
   const auto most = nz::emulator::line_of_blocks("long", 2147483647, 256);
   EXPECT_EQ(most.grid.x, 2147483647U);
   EXPECT_EQ(most.block.x, 256U);

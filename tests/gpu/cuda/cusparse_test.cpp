@@ -73,7 +73,7 @@ TYPED_TEST(PeersOnGpu, ThatSayTheyAreRepeatableAre) {
   });
 }
 
-TYPED_TEST(PeersOnGpu, RefuseADeviceThatIsNoCard) {
+TYPED_TEST(PeersOnGpu, RefuseADeviceThatIsNoGpu) {
   const nz::csr<TypeParam> a{1, 1, {0, 1}, {0}, {1}};
   for (const nz::kernel_row& kernel : nz::cuda_kernels()) {
     if (!kernel.is_peer) continue;

@@ -40,6 +40,8 @@ class pool {
   }
 
   void give(stack_context& stack) noexcept {
+    // Now, not when it is taken again: other memory may be mapped here after deallocate().
+    sanitizer::forget_frames(static_cast<char*>(stack.sp) - stack.size, stack.size);
     {
       const std::lock_guard lock(mutex_);
       if (free_.size() < most_kept) {
@@ -59,12 +61,6 @@ class pool {
 pool& stacks() {
   static pool all;
   return all;
-}
-
-stack_context take_stack() {
-  const stack_context stack = stacks().take();
-  sanitizer::forget_frames(static_cast<char*>(stack.sp) - stack.size, stack.size);
-  return stack;
 }
 
 // All stacks begin at the same offset in a page, so the frames of a warp's lanes would compete for the few
@@ -92,7 +88,7 @@ fibers::fiber& fibers::take_idle() {
   }
   if (idle_.capacity() <= all_.size()) idle_.reserve(2 * all_.size() + 32);
   fiber made;
-  auto stack = take_stack();
+  auto stack = stacks().take();
   made.stack_bottom = static_cast<char*>(stack.sp) - stack.size;
   made.stack_bytes = stack.size;
   const std::size_t aside = all_.size() % places_aside * line_bytes;

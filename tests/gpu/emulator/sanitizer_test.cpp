@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nonzero/gpu/emulator/fibers_internal.hpp>
 #include <nonzero/gpu/emulator/language_internal.hpp>
 #include <nonzero/gpu/emulator/launch_internal.hpp>
 #include <nonzero/gpu/emulator/sanitizer_internal.hpp>
@@ -65,6 +66,25 @@ __global__ void call_itself(volatile int* depth) {
 TEST(EmulatorDeathTest, ALaneThatOverflowsItsStackIsCaught) {
   volatile int depth = 0;
   EXPECT_DEATH(launch("call_itself", {1, 32}, {1}, call_itself, &depth), "stack-overflow");
+}
+
+// What is mapped there next, by any library, must not inherit them.
+TEST(Emulator, AnEndedFiberLeavesNoRedZonesOnItsStack) {
+  const void* bottom = nullptr;
+  std::size_t bytes = 0;
+  {
+    nz::emulator::fibers* all = nullptr;
+    nz::emulator::fibers owner([&all] {
+      if (!all->is_ending()) all->go_on(all->own());
+    });
+    all = &owner;
+    auto& fiber = owner.take_idle();
+    owner.go_on(fiber);
+    bottom = fiber.stack_bottom;
+    bytes = fiber.stack_bytes;
+    ASSERT_NE(__asan_region_is_poisoned(const_cast<void*>(bottom), bytes), nullptr);
+  }
+  EXPECT_EQ(__asan_region_is_poisoned(const_cast<void*>(bottom), bytes), nullptr);
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ template <class T> class vector;
 /// Numbers in a device's memory that belong to somebody else: an nz::vector, or an array from cudaMalloc,
 /// Thrust, CuPy or PyTorch. `vector_view<const T>` is read only.
 ///
-/// A view borrows. Nothing is copied or freed: the memory must live as long as the view, and as long as any
-/// work that was given the view is in flight. See docs/own-arrays.md.
+/// A view borrows. Nothing is copied or freed: the memory and its device must live as long as the view, and
+/// as long as any work that was given the view is in flight. See docs/own-arrays.md.
 template <class T> class vector_view {
  public:
   vector_view() = default;
-  vector_view(std::shared_ptr<device> on, T* data, std::size_t size)
-      : on_(std::move(on)), data_(data), size_(size) {}
+  vector_view(const std::shared_ptr<device>& on, T* data, std::size_t size)
+      : vector_view(on.get(), data, size) {}
   vector_view(vector<std::remove_const_t<T>>& whole)  // NOLINT: an owner is used where a view is expected
       : vector_view(whole.where(), whole.data(), whole.size()) {}
   vector_view(const vector<std::remove_const_t<T>>& whole)  // NOLINT
@@ -35,10 +35,14 @@ template <class T> class vector_view {
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return size_ * sizeof(T); }
-  const std::shared_ptr<device>& where() const { return on_; }
+  /// Null if the view was not given a device.
+  device* where() const { return on_; }
 
  private:
-  std::shared_ptr<device> on_;
+  template <class U> friend class vector_view;
+  vector_view(device* on, T* data, std::size_t size) : on_(on), data_(data), size_(size) {}
+
+  device* on_ = nullptr;  // not a shared_ptr, whose copies take as long as a multiply of a tiny matrix
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };

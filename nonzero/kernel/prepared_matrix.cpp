@@ -42,7 +42,7 @@ void require_step_fits(std::span<const V> x, const fused_step<V>& step, std::spa
     throw shape_error("a fused step writes both y and scaled, which must not overlap");
 }
 
-template <class... Views> bool are_on(const std::shared_ptr<device>& on, const Views&... views) {
+template <class... Views> bool are_on(const device* on, const Views&... views) {
   return (... && (views.size() == 0 || views.where() == on));
 }
 
@@ -164,7 +164,7 @@ void prepared_matrix<V>::multiply(V alpha, vector_view<const V> x, V beta, vecto
                                   stream in) const {
   require_vectors_fit(rows_, cols_, x.size(), y.size());
   require_apart<V>({x.data(), x.size()}, {y.data(), y.size()});
-  if (!are_on(on_, x, y))
+  if (!are_on(on_.get(), x, y))
     throw device_error("x and y must be on the device that the matrix is on: " + on_->description());
   run(alpha, x.data(), beta, y.data(), in);
 }
@@ -175,7 +175,7 @@ void prepared_matrix<V>::apply(vector_view<const V> x, const fused_step<V>& step
   require_vectors_fit(rows_, cols_, x.size(), y.size());
   require_step_fits<V>({x.data(), x.size()}, step, {y.data(), y.size()},
                        sums.size() - std::min(at, sums.size()));
-  if (!are_on(on_, x, y, sums))
+  if (!are_on(on_.get(), x, y, sums))
     throw device_error("x, y and the sums must be on the device that the matrix is on: " +
                        on_->description());
   run_step(x.data(), step, y.data(), sums.data() + at, in);

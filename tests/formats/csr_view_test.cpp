@@ -252,7 +252,7 @@ TEST(VectorView, IsMadeFromAVectorOfItsDevice) {
   EXPECT_EQ(to_read.data(), v.data());
   EXPECT_EQ(to_read.size(), 3U);
   EXPECT_EQ(to_read.bytes(), 24U);
-  EXPECT_EQ(to_read.where(), on);
+  EXPECT_EQ(to_read.where(), on.get());
 }
 
 TEST(CsrView, OfADeviceCsrInTheHostsMemoryIsPlannedOnTheCpu) {

@@ -42,7 +42,7 @@ template <class T> class vector_view {
   template <class U> friend class vector_view;
   vector_view(device* on, T* data, std::size_t size) : on_(on), data_(data), size_(size) {}
 
-  device* on_ = nullptr;  // not a shared_ptr, whose copies take as long as a multiply of a tiny matrix
+  device* on_ = nullptr;  // a shared_ptr's copies would add half to the time of a tiny multiply
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };

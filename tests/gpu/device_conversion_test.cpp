@@ -90,15 +90,15 @@ template <class Offset, class V> void expect_same_slices(const csr<V>& a) {
   expect_same("listed", made.row.listed, rows.listed);
   expect_same("col", made.col, expected.col);
   expect_same("val", made.val, made.one_value ? array<V>{} : expected.val);
-  array<index> range_col;
-  array<V> range_val;
+  array<index> segment_col;
+  array<V> segment_val;
   for (index i = 0; i < a.rows; ++i) {
     if (a.row_length(i) <= longest) continue;
-    range_col.insert(range_col.end(), a.col.begin() + a.row_begin[i], a.col.begin() + a.row_begin[i + 1]);
-    range_val.insert(range_val.end(), a.val.begin() + a.row_begin[i], a.val.begin() + a.row_begin[i + 1]);
+    segment_col.insert(segment_col.end(), a.col.begin() + a.row_begin[i], a.col.begin() + a.row_begin[i + 1]);
+    segment_val.insert(segment_val.end(), a.val.begin() + a.row_begin[i], a.val.begin() + a.row_begin[i + 1]);
   }
-  expect_same("range_col", made.segment_col, range_col);
-  expect_same("range_val", made.segment_val, made.one_value ? array<V>{} : range_val);
+  expect_same("segment_col", made.segment_col, segment_col);
+  expect_same("segment_val", made.segment_val, made.one_value ? array<V>{} : segment_val);
   const auto padding = static_cast<std::uint64_t>(std::ranges::count(expected.col, nz::padding_column));
   EXPECT_EQ(made.padding_bytes, padding * (sizeof(index) + (made.one_value ? 0 : sizeof(V))));
 }

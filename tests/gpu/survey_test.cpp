@@ -110,7 +110,7 @@ TYPED_TEST(Survey, OfSlicesCountsAllEntriesOfASmallMatrix) {
     }
 }
 
-TYPED_TEST(Survey, HubShareTellsPowerLawsFromEvenUse) {
+TYPED_TEST(Survey, HubFractionTellsPowerLawsFromEvenUse) {
   using V = TypeParam;
   const auto fraction_of = [](const char* spec) {
     const auto a = nz::generate::from_spec<V>(spec);

@@ -3,15 +3,25 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include <omp.h>
 
+#include <nonzero/core/errors.hpp>
 #include <nonzero/core/threads.hpp>
 
 namespace nz {
+
+void set_threads(int most) {
+  static const int before = omp_get_max_threads();
+  if (most < 0)
+    throw unsupported("a number of threads is at least 1, or 0 for the default; given: " +
+                      std::to_string(most));
+  omp_set_num_threads(most > 0 ? most : before);
+}
 
 int thread_count(int requested) { return requested > 0 ? requested : omp_get_max_threads(); }
 

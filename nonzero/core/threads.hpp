@@ -5,8 +5,13 @@
 
 namespace nz {
 
-/// `requested`, or for 0 the number that OpenMP would use (see OMP_NUM_THREADS).
-int thread_count(int requested);
+/// The most threads that a call uses from now on, in this process; 0: as many as the machine has for it.
+/// Throws `unsupported` for a negative number.
+void set_threads(int most);
+
+/// `requested`, or for 0 the most that a call may use: what set_threads() said, else NZ_NUM_THREADS or
+/// OMP_NUM_THREADS, else the processors that this process may use.
+int thread_count(int requested = 0);
 
 /// Runs task(0) … task(count-1), each once, on up to `threads` threads (0: all). Tasks start in order. If a
 /// task throws, tasks that have not started are skipped, and the exception of the lowest task that threw is

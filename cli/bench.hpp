@@ -152,12 +152,12 @@ struct chosen_rows {
 template <class V>
 void add_peers(entries& to, const csr<V>& a, const trials_of_matrix<V>& against, const chosen_rows& rows);
 
-/// All processors of this process, also where OpenMP has bound the calling thread to one of them.
+/// All processors of this process.
 cpu_set_t own_processors();
 
-/// Binds each OpenMP thread to its own processor while it lives: threads that slept while another entry was
-/// measured may wake up on the same processor, and the system separates them only after the sample. Does
-/// nothing where there are more threads than processors, or where OMP_PROC_BIND is set.
+/// Binds each of the library's threads to its own processor while it lives: threads that slept while another
+/// entry was measured may wake up on the same processor, and the system separates them only after the sample.
+/// Does nothing where there are more threads than processors.
 class pinned_threads {
  public:
   pinned_threads();

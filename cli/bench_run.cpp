@@ -5,8 +5,8 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <omp.h>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/core/values.hpp>
 
 #include "bench.hpp"
@@ -139,12 +139,7 @@ constexpr double row_bytes(double entries) { return 12 * entries + 4; }
 cpu_set_t own_processors() {
   cpu_set_t out;
   CPU_ZERO(&out);
-  for (int place = 0; place < omp_get_num_places(); ++place) {
-    std::vector<int> numbers(static_cast<std::size_t>(omp_get_place_num_procs(place)));
-    omp_get_place_proc_ids(place, numbers.data());
-    for (const int p : numbers) CPU_SET(p, &out);
-  }
-  if (CPU_COUNT(&out) == 0) sched_getaffinity(0, sizeof out, &out);
+  sched_getaffinity(0, sizeof out, &out);
   return out;
 }
 
@@ -153,27 +148,25 @@ pinned_threads::pinned_threads() {
   std::vector<int> processors;
   for (int p = 0; p < CPU_SETSIZE; ++p)
     if (CPU_ISSET(p, &own)) processors.push_back(p);
-  const auto threads = static_cast<std::size_t>(omp_get_max_threads());
-  if (threads > processors.size() || omp_get_proc_bind() != omp_proc_bind_false) return;
+  const auto threads = static_cast<std::size_t>(thread_count());
+  if (threads > processors.size()) return;
   before_.resize(threads);
-#pragma omp parallel num_threads(static_cast <int>(threads))
-  {
-    const auto t = static_cast<std::size_t>(omp_get_thread_num());
+  in_team(static_cast<int>(threads), [&](const team_thread& me) {
+    const auto t = static_cast<std::size_t>(me.number);
     sched_getaffinity(0, sizeof before_[t], &before_[t]);
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(processors[t], &one);
     sched_setaffinity(0, sizeof one, &one);
-  }
+  });
 }
 
 pinned_threads::~pinned_threads() {
   if (before_.empty()) return;
-#pragma omp parallel num_threads(static_cast <int>(before_.size()))
-  {
-    const auto t = static_cast<std::size_t>(omp_get_thread_num());
-    sched_setaffinity(0, sizeof before_[t], &before_[t]);
-  }
+  in_team(static_cast<int>(before_.size()), [&](const team_thread& me) {
+    const cpu_set_t& own = before_[static_cast<std::size_t>(me.number)];
+    if (CPU_COUNT(&own) > 0) sched_setaffinity(0, sizeof own, &own);
+  });
 }
 
 void load_kernels(const std::vector<const kernel_row*>& kernels, const bench_setting& setting) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/hash.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/core/values.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/io/npz.hpp>
@@ -70,12 +71,13 @@ template <class V> csr<V> load_matrix(const std::string& name, const std::string
   if (values != "random") return out;
   // The value of entry k is a hash of k, uniform in [-1, 1) with a full mantissa (in float, rounded).
   constexpr int digits = 53;
-  const auto count = static_cast<offset>(out.val.size());
-#pragma omp parallel for schedule(static)
-  for (offset k = 0; k < count; ++k) {
-    const std::uint64_t bits = hash(static_cast<std::uint64_t>(k), 0) >> (64 - digits);
-    out.val[k] = static_cast<V>(std::ldexp(static_cast<double>(bits), 1 - digits) - 1);
-  }
+  constexpr std::int64_t grain = 1 << 16;
+  parallel_ranges(out.nnz(), grain, 0, [&](std::int64_t begin, std::int64_t end) {
+    for (offset k = begin; k < end; ++k) {
+      const std::uint64_t bits = hash(static_cast<std::uint64_t>(k), 0) >> (64 - digits);
+      out.val[k] = static_cast<V>(std::ldexp(static_cast<double>(bits), 1 - digits) - 1);
+    }
+  });
   return out;
 }
 

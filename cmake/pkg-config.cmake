@@ -1,6 +1,6 @@
 # Installs nonzero.pc. Whoever links a static library links what it uses too, with or without pkg-config's --static;
 # for a shared one this is private.
-set(needed -lboost_context ${OpenMP_CXX_FLAGS})
+set(needed -lboost_context -pthread)
 if(NONZERO_HAS_CUDA)
   list(APPEND needed -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl)
 endif()

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <fuzz/checks.hpp>
-#include <omp.h>
 #include <tests/battery/may_refuse.hpp>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/cpu/kernels.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/formats/binned.hpp>
@@ -163,10 +163,10 @@ void require_product(const nz::kernel_row& kernel, const csr<double>& a, std::st
     return;
   }
   std::vector<double> alone = y0, together = y0;
-  omp_set_num_threads(1);
+  nz::set_threads(1);
   ready->multiply(-2.5, x, 0.75, alone);
   require(nz::reference::largest_error<double>(exact, alone) <= 1);
-  omp_set_num_threads(3);
+  nz::set_threads(3);
   ready->multiply(-2.5, x, 0.75, together);
   require(have_same_bits(alone, together));
 }

@@ -7,6 +7,7 @@
 #include <nonzero/algorithms/pagerank.hpp>
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/errors.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/core/types.hpp>
 #include <nonzero/core/vector.hpp>
 #include <nonzero/core/version.hpp>

@@ -1,29 +1,132 @@
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <mutex>
-#include <new>
 #include <string>
-#include <system_error>
-#include <thread>
+#include <string_view>
 #include <vector>
 
-#include <omp.h>
+#include <fmt/format.h>
+#include <sched.h>
 
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/threads.hpp>
 
+// How many threads there may be, and the usual ways to divide work among them. The threads are in team.cpp.
 namespace nz {
+namespace {
 
-void set_threads(int most) {
-  static const int before = omp_get_max_threads();
-  if (most < 0)
-    throw unsupported("a number of threads is at least 1, or 0 for the default; given: " +
-                      std::to_string(most));
-  omp_set_num_threads(most > 0 ? most : before);
+std::atomic<int> asked_for{0};       // by set_threads
+thread_local int limit_of_this = 0;  // by thread_limit
+
+/// The number at the start of a variable, as in OMP_NUM_THREADS=4,2; 0 where there is none to use.
+int number_in(const char* variable) {
+  const char* const value = std::getenv(variable);
+  if (value == nullptr) return 0;
+  std::string_view text(value);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  int number = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool ends = end == text.data() + text.size() || *end == ',' || *end == ' ' || *end == '\t';
+  return wrong == std::errc{} && ends && number >= 1 && number <= most_threads ? number : 0;
 }
 
-int thread_count(int requested) { return requested > 0 ? requested : omp_get_max_threads(); }
+int processors_of_affinity() {
+  for (int most = CPU_SETSIZE; most <= 1 << 20; most *= 2) {  // EINVAL: the kernel knows more processors
+    cpu_set_t* const mask = CPU_ALLOC(static_cast<std::size_t>(most));
+    if (mask == nullptr) break;
+    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(most));
+    const int found = sched_getaffinity(0, bytes, mask) == 0 ? CPU_COUNT_S(bytes, mask) : 0;
+    CPU_FREE(mask);
+    if (found > 0) return found;
+  }
+  return 1;
+}
+
+/// "150000 100000" of cgroup v2's cpu.max, or the two files of v1, as processors; 0: no limit.
+int processors_of_quota(double quota, double period) {
+  return quota > 0 && period > 0 ? std::max(1, static_cast<int>(std::min(1e6, (quota + period - 1) / period)))
+                                 : 0;
+}
+
+int quota_in(const std::string& folder) {
+  double quota = 0, period = 0;
+  std::ifstream(folder + "/cpu.max") >> quota >> period;  // "max" is no number: 0
+  if (period > 0) return processors_of_quota(quota, period);
+  std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
+  std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+  return processors_of_quota(quota, period);
+}
+
+/// The lowest limit of this process's cgroups, from its own to the root; 0: none.
+int processors_of_cgroups() {
+  int lowest = 0;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // "0::/path", or "4:cpu,cpuacct:/path"
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
+    std::string mount = "/sys/fs/cgroup";
+    if (controllers.find(",cpu,") != std::string::npos)
+      mount += "/cpu";
+    else if (controllers != ",,")
+      continue;
+    for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
+      if (path == "/") path.clear();
+      if (const int most = quota_in(mount + path); most > 0)
+        lowest = lowest > 0 ? std::min(lowest, most) : most;
+      if (path.rfind('/') == std::string::npos) break;
+    }
+  }
+  return lowest;
+}
+
+/// What `find` returns, found once. Not a static constant: a thread that forks while another initialises it
+/// would leave the child waiting for that.
+template <class Find> int once(std::atomic<int>& known, const Find& find) {
+  int found = known.load(std::memory_order_relaxed);
+  if (found == 0) known.store(found = find(), std::memory_order_relaxed);
+  return found;
+}
+
+int default_threads() {
+  static constinit std::atomic<int> known{0};
+  return once(known, [] {
+    if (const int asked = number_in("NZ_NUM_THREADS"); asked > 0) return asked;
+    if (const int asked = number_in("OMP_NUM_THREADS"); asked > 0) return asked;
+    return std::min(processors(), most_threads);
+  });
+}
+
+}  // namespace
+
+int processors() {
+  static constinit std::atomic<int> known{0};
+  return once(known, [] {
+    const int own = processors_of_affinity(), limit = processors_of_cgroups();
+    return limit > 0 ? std::min(own, limit) : own;
+  });
+}
+
+void set_threads(int most) {
+  if (most < 0 || most > most_threads)
+    throw unsupported("a number of threads is from 1 to " + std::to_string(most_threads) +
+                      ", or 0 for the default; given: " + std::to_string(most));
+  asked_for = most;
+}
+
+int thread_count(int requested) {
+  if (requested > 0) return requested;
+  if (limit_of_this > 0) return limit_of_this;
+  const int asked = asked_for.load(std::memory_order_relaxed);
+  return asked > 0 ? asked : default_threads();
+}
+
+thread_limit::thread_limit(int most) : before_(limit_of_this) { limit_of_this = most; }
+thread_limit::~thread_limit() { limit_of_this = before_; }
 
 void parallel_tasks(std::int64_t count, int threads, const std::function<void(std::int64_t)>& task) {
   std::atomic<std::int64_t> next{0};
@@ -31,7 +134,7 @@ void parallel_tasks(std::int64_t count, int threads, const std::function<void(st
   std::int64_t failed_task = count;
   std::exception_ptr failure;
 
-  auto work = [&] {
+  const auto work = [&](const team_thread&) {
     for (std::int64_t i; (i = next.fetch_add(1)) < count;) {
       try {
         task(i);
@@ -45,18 +148,7 @@ void parallel_tasks(std::int64_t count, int threads, const std::function<void(st
       }
     }
   };
-
-  // Not an OpenMP team: where a thread cannot be had, OpenMP's run-time library ends the program. Here the
-  // work is done by those that there are.
-  const auto helpers = std::min<std::int64_t>(thread_count(threads), count) - 1;
-  std::vector<std::jthread> team;
-  try {
-    for (std::int64_t t = 0; t < helpers; ++t) team.emplace_back(work);
-  } catch (const std::system_error&) {
-  } catch (const std::bad_alloc&) {
-  }
-  work();
-  team.clear();  // joins them
+  if (count > 0) in_team(static_cast<int>(std::min<std::int64_t>(thread_count(threads), count)), work);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -203,7 +203,7 @@ template <class A, class V> class binned_one_pass final : public chunked_matrix<
 kernel_row binned_one_pass_row() {
   return row_with<[]<class A, class V>(csr_view<A> a, const prepare_options& options) {
     const chunking chunks = split_rows(a.row_begin);
-    auto bins = to_binned(a, split_into_bins(chunks, a.row_begin, a.cols), run_in_team);
+    auto bins = to_binned(a, split_into_bins(chunks, a.row_begin, a.cols), for_each_in_team);
     return std::make_unique<binned_one_pass<A, V>>(a, chunks, std::move(bins), options.simd);
   }>({.name = "binned_one_pass",
       .format = "binned",

@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <nonzero/core/scratch.hpp>
 #include <nonzero/cpu/binned_internal.hpp>
 #include <nonzero/cpu/chunk_ranges_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
@@ -117,16 +118,14 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
         full_(compiled_functions<binned_functions<A, V>>::find(simd)),
         single_(compiled_functions<binned_functions<float, V>>::find(simd)),
         long_rows_(compiled_functions<csr_functions<A, V>>::find(simd)),
-        a_(to_binned(a, split_into_bins(chunks, a.nnz(), a.cols), run_in_team)),
+        a_(to_binned(a, split_into_bins(chunks, a.nnz(), a.cols), for_each_in_team)),
         chunks_(with_segments_apart(chunks, a_, a)),
-        segment_sums_(chunks_.segments.size()) {
-    offset longest = 0;
-    for (index p = 0; p < a_.panels(); ++p) longest = std::max(longest, panel_begin(p + 1) - panel_begin(p));
-    products_.resize(static_cast<std::size_t>(longest));
-  }
+        scratch_([products = longest_panel(), segments = chunks_.segments.size()] {
+          return scratch_arrays{array<V>(products), array<V>(segments)};
+        }) {}
   footprint storage() const override {
     footprint out = footprint_of(a_);
-    out.bytes += products_.size() * sizeof(V);
+    out.bytes += longest_panel() * sizeof(V);
     return out;
   }
   /// The products are written and read. (x, read once per panel from the last-level cache, is not counted.)
@@ -135,6 +134,16 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   }
 
  private:
+  struct scratch_arrays {
+    array<V> products, segment_sums;
+  };
+
+  std::size_t longest_panel() const {
+    offset longest = 0;
+    for (index p = 0; p < a_.panels(); ++p) longest = std::max(longest, panel_begin(p + 1) - panel_begin(p));
+    return static_cast<std::size_t>(longest);
+  }
+
   offset panel_begin(index panel) const { return a_.cell_begin[offset{a_.panel_bin[panel]} * a_.blocks()]; }
 
   /// Where the row numbers of a bin begin.
@@ -161,34 +170,34 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
 
   /// for_bin(bin, first row, sums) in parallel.
   template <class ForBin> void run_bins(const V* x, ForBin for_bin) const {
-#  pragma omp parallel if (chunks_.cost_before.back() +                                          \
-                               static_cast <offset>(chunks_.segments.size()) * segment_length >= \
-                           least_parallel_cost)
-    {
-      const chunk_range segments = equal_range(static_cast<offset>(chunks_.segments.size()));
+    const typename scratch<scratch_arrays>::lease use(scratch_);
+    const auto all_segments = static_cast<offset>(chunks_.segments.size());
+    const bool is_small = chunks_.cost_before.back() + all_segments * segment_length < least_parallel_cost;
+    in_team(is_small ? 1 : 0, [&](const team_thread& me) {
+      const chunk_range segments = equal_range(me, all_segments);
       for (offset p = segments.begin; p < segments.end; ++p)
-        segment_sums_[p] = long_rows_.sum(a_.long_rows, chunks_.segments[p], x);
+        use->segment_sums[p] = long_rows_.sum(a_.long_rows, chunks_.segments[p], x);
       for (index panel = 0; panel < a_.panels(); ++panel) {
-        multiply_panel(panel, x);
-#  pragma omp barrier
-        add_panel(panel, for_bin);
-#  pragma omp barrier
+        multiply_panel(me, panel, x, use->products.data());
+        me.wait_for_others();
+        add_panel(me, panel, *use, for_bin);
+        me.wait_for_others();
       }
-    }
+    });
   }
 
   /// This thread's products.
-  void multiply_panel(index panel, const V* x) const {
+  void multiply_panel(const team_thread& me, index panel, const V* x, V* products) const {
     const offset first = offset{a_.panel_bin[panel]} * a_.blocks(),
                  bins = a_.panel_bin[panel + 1] - a_.panel_bin[panel];
     const offset count = bins * a_.blocks();
     const chunk_range mine =
-        equal_cost_range({a_.cell_begin.data() + first, static_cast<std::size_t>(count) + 1});
+        equal_cost_range(me, {a_.cell_begin.data() + first, static_cast<std::size_t>(count) + 1});
     for (offset s = mine.begin; s < mine.end; ++s) {
       const offset from = a_.cell_begin[first + s], entries = a_.cell_begin[first + s + 1] - from;
       if (entries > 0)
         multiply_entries(from, entries, x + s / bins * a_.block_cols,
-                         products_.data() + (a_.cell_row[first + s] - panel_begin(panel)));
+                         products + (a_.cell_row[first + s] - panel_begin(panel)));
     }
   }
 
@@ -202,18 +211,19 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   }
 
   /// This thread's bins.
-  template <class ForBin> void add_panel(index panel, ForBin& for_bin) const {
+  template <class ForBin>
+  void add_panel(const team_thread& me, index panel, const scratch_arrays& use, ForBin& for_bin) const {
     const index first = a_.panel_bin[panel], last = a_.panel_bin[panel + 1];
-    const chunk_range mine =
-        equal_cost_range({chunks_.cost_before.data() + first, static_cast<std::size_t>(last - first) + 1});
+    const chunk_range mine = equal_cost_range(
+        me, {chunks_.cost_before.data() + first, static_cast<std::size_t>(last - first) + 1});
     for (index bin = first + static_cast<index>(mine.begin); bin < first + mine.end; ++bin) {
       alignas(64) V sums[most_bin_rows];
       const index rows = a_.bin_row[bin + 1] - a_.bin_row[bin];
       std::fill_n(sums, rows, V{0});
       const offset begin = bin_begin(bin);
-      full_.add(a_.row.data() + begin, products_.data() + (begin - panel_begin(panel)),
+      full_.add(a_.row.data() + begin, use.products.data() + (begin - panel_begin(panel)),
                 bin_begin(bin + 1) - begin, sums);
-      if (chunks_.is_long_row(bin)) sums[0] = sum_of_segments<V>(chunks_, segment_sums_, a_.bin_row[bin]);
+      if (chunks_.is_long_row(bin)) sums[0] = sum_of_segments<V>(chunks_, use.segment_sums, a_.bin_row[bin]);
       for_bin(bin, a_.bin_row[bin], {sums, static_cast<std::size_t>(rows)});
     }
   }
@@ -223,7 +233,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
   csr_functions<A, V> long_rows_;
   binned<A> a_;
   chunking chunks_;
-  mutable array<V> products_, segment_sums_;
+  scratch<scratch_arrays> scratch_;
 };
 
 }  // namespace

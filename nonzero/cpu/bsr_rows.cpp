@@ -158,14 +158,13 @@ template <class A, class V> class bsr_rows final : public chunked_matrix<V> {
 
 /// Calls body for the block rows of the calling thread's chunks: it is the first to touch them (NUMA).
 void run_as_multiplied(const chunking& chunks, index block_size, index block_rows, const auto& body) {
-#  pragma omp parallel
-  {
-    const chunk_range mine = equal_cost_range(chunks.cost_before);
+  in_team(0, [&](const team_thread& me) {
+    const chunk_range mine = equal_cost_range(me, chunks.cost_before);
     const auto block_row = [&](offset chunk) {
       return chunk == chunks.count() ? block_rows : chunks.first_row[chunk] / block_size;
     };
     body(block_row(mine.begin), block_row(mine.end));
-  }
+  });
 }
 
 template <class A, class V>

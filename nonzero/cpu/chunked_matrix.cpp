@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 
 #include <nonzero/cpu/back_end_internal.hpp>
 #include <nonzero/cpu/chunk_ranges_internal.hpp>
@@ -21,6 +22,16 @@ template <class V> bool is_product_alone(const fused_step<V>& step) {
   return step.alpha == V{1} && step.b == nullptr && step.c == nullptr && step.shift == V{0} &&
          step.shift_from == nullptr && step.scaled == nullptr && step.count == nullptr && step.sums() == 1 &&
          step.measure[0].what == measured::product && step.measure[0].with != nullptr;
+}
+
+}  // namespace
+
+namespace {
+
+bool has_large(const chunking& chunks) {
+  for (index c = 0; c < chunks.count(); ++c)
+    if (chunks.first_row[c + 1] - chunks.first_row[c] > most_chunk_rows) return true;
+  return false;
 }
 
 }  // namespace
@@ -74,12 +85,11 @@ template <class V>
 chunked_matrix<V>::chunked_matrix(index rows, index cols, chunking chunks)
     : prepared_matrix<V>(rows, cols, cpu_device()),
       chunks_(std::move(chunks)),
-      segment_sums_(chunks_.segments.size()),
-      step_sums_(static_cast<std::size_t>(chunks_.count())) {
-  for (index c = 0; c < chunks_.count() && large_sums_.empty(); ++c)
-    if (chunks_.first_row[c + 1] - chunks_.first_row[c] > most_chunk_rows)
-      large_sums_.resize(static_cast<std::size_t>(rows));
-}
+      has_large_chunks_(has_large(chunks_)),
+      row_sums_([this] {
+        return sums_of_rows{array<V>(chunks_.segments.size()), array<V>(scratch_bytes() / sizeof(V))};
+      }),
+      step_sums_([this] { return array<step_sums>(static_cast<std::size_t>(chunks_.count())); }) {}
 
 template <class V> index chunked_matrix<V>::chunk_of(index row) const {
   return static_cast<index>(std::upper_bound(chunks_.first_row.begin(), chunks_.first_row.end(), row) -
@@ -91,16 +101,25 @@ template <class V> index chunked_matrix<V>::chunk_of(index row) const {
 template <class V>
 template <class Then>
 void chunked_matrix<V>::run_chunks(const V* x, V* y, Then then) const {
+  if (chunks_.segments.empty() && (y != nullptr || !has_large_chunks_))
+    return run_chunks(x, y, nullptr, nullptr, then);
+  const typename scratch<sums_of_rows>::lease sums(row_sums_);
+  run_chunks(x, y, sums->of_segments.data(), has_large_chunks_ ? sums->of_chunks.data() : nullptr, then);
+}
+
+template <class V>
+template <class Then>
+void chunked_matrix<V>::run_chunks(const V* x, V* y, V* segment_sums, V* large_sums, Then then) const {
   const auto segments = static_cast<offset>(chunks_.segments.size());
   const auto find_segments = [&](const chunk_range& of) {
-    for (offset p = of.begin; p < of.end; ++p) segment_sums_[p] = find_segment_sum(chunks_.segments[p], x);
+    for (offset p = of.begin; p < of.end; ++p) segment_sums[p] = find_segment_sum(chunks_.segments[p], x);
   };
   const auto run = [&](index chunk) {
     const index first = chunks_.first_row[chunk], rows = chunks_.first_row[chunk + 1] - first;
     alignas(64) V few[most_chunk_rows];
-    V* const sums = y != nullptr ? y + first : large_sums_.empty() ? few : large_sums_.data() + first;
+    V* const sums = y != nullptr ? y + first : large_sums == nullptr ? few : large_sums + first;
     if (chunks_.is_long_row(chunk))
-      sums[0] = sum_of_segments<V>(chunks_, segment_sums_, first);
+      sums[0] = sum_of_segments<V>(chunks_, {segment_sums, chunks_.segments.size()}, first);
     else
       find_sums(chunk, x, sums);
     then(chunk, first, std::span(sums, static_cast<std::size_t>(rows)));
@@ -110,20 +129,19 @@ void chunked_matrix<V>::run_chunks(const V* x, V* y, Then then) const {
     for (index chunk = 0; chunk < chunks_.count(); ++chunk) run(chunk);
     return;
   }
-#pragma omp parallel
-  {
+  std::atomic<index> next{0};
+  in_team(0, [&](const team_thread& me) {
     if (segments > 0) {
-      find_segments(equal_range(segments));
-#pragma omp barrier
+      find_segments(equal_range(me, segments));
+      me.wait_for_others();
     }
-    if (!large_sums_.empty()) {
-#pragma omp for schedule(dynamic)
-      for (index chunk = 0; chunk < chunks_.count(); ++chunk) run(chunk);
+    if (has_large_chunks_) {
+      for (index chunk; (chunk = next.fetch_add(1, std::memory_order_relaxed)) < chunks_.count();) run(chunk);
     } else {
-      const chunk_range mine = equal_cost_range(chunks_.cost_before);
+      const chunk_range mine = equal_cost_range(me, chunks_.cost_before);
       for (auto chunk = static_cast<index>(mine.begin); chunk < mine.end; ++chunk) run(chunk);
     }
-  }
+  });
 }
 
 template <class V> V sum_of_segments(const chunking& chunks, std::span<const V> segment_sums, index row) {
@@ -145,9 +163,11 @@ template <class V> void chunked_matrix<V>::run(V alpha, const V* x, V beta, V* y
 
 template <class V>
 step_sums chunked_matrix<V>::run_fused(const V* x, const chunk_epilogue<V>& epilogue) const {
-  run_chunks(x, nullptr,
-             [&](index chunk, index first, std::span<V> sums) { step_sums_[chunk] = epilogue(first, sums); });
-  return add_up(step_sums_);
+  const scratch<array<step_sums>>::lease of_chunks(step_sums_);
+  run_chunks(x, nullptr, [&](index chunk, index first, std::span<V> sums) {
+    (*of_chunks)[chunk] = epilogue(first, sums);
+  });
+  return add_up(*of_chunks);
 }
 
 /// The step of conjugate gradients needs A x itself: it is computed in place, without a copy.
@@ -156,10 +176,11 @@ void chunked_matrix<V>::run_step(const V* x, const fused_step<V>& step, V* y, do
   if (!is_product_alone(step)) return prepared_matrix<V>::run_step(x, step, y, sums, in);
   const V* const with = step.measure[0].with;
   const auto dot = find_vector_functions<V>().dot;
+  const scratch<array<step_sums>>::lease of_chunks(step_sums_);
   run_chunks(x, y, [&](index chunk, index first, std::span<V> products) {
-    step_sums_[chunk] = {dot(products.size(), products.data(), with + first), 0.0};
+    (*of_chunks)[chunk] = {dot(products.size(), products.data(), with + first), 0.0};
   });
-  sums[0] = add_up(step_sums_).first;
+  sums[0] = add_up(*of_chunks).first;
 }
 
 template <class V>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <nonzero/core/array.hpp>
+#include <nonzero/core/scratch.hpp>
 #include <nonzero/kernel/prepared_matrix.hpp>
 
 namespace nz::cpu {
@@ -72,7 +73,9 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   const chunking& chunks() const { return chunks_; }
   /// The chunk that a row is in.
   index chunk_of(index row) const;
-  std::size_t scratch_bytes() const { return large_sums_.size() * sizeof(V); }
+  std::size_t scratch_bytes() const {
+    return has_large_chunks_ ? static_cast<std::size_t>(this->rows()) * sizeof(V) : 0;
+  }
 
  private:
   /// sums[i] = (A x)[first_row + i] for the rows of a chunk, which is no long row.
@@ -84,11 +87,16 @@ template <class V> class chunked_matrix : public prepared_matrix<V> {
   step_sums run_fused(const V* x, const chunk_epilogue<V>& epilogue) const final;
   void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const final;
   template <class Then> void run_chunks(const V* x, V* y, Then then) const;
+  template <class Then> void run_chunks(const V* x, V* y, V* segment_sums, V* large_sums, Then then) const;
 
   chunking chunks_;
-  mutable array<V> segment_sums_;
-  mutable array<step_sums> step_sums_;  // of a fused step: each chunk's
-  mutable array<V> large_sums_;         // rows long where chunks have more than most_chunk_rows, else empty
+  bool has_large_chunks_ = false;  // of more than most_chunk_rows
+  struct sums_of_rows {
+    array<V> of_segments;  // of long rows
+    array<V> of_chunks;    // rows long where there are large chunks, else empty
+  };
+  scratch<sums_of_rows> row_sums_;
+  scratch<array<step_sums>> step_sums_;  // of a fused step: each chunk's
 };
 
 /// A matrix whose rows are stored in another order: place p has row row[p]. Chunks of places are not chunks

@@ -14,7 +14,6 @@
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include <omp.h>
 
 #include <nonzero/core/array.hpp>
 #include <nonzero/cpu/back_end_internal.hpp>
@@ -181,16 +180,20 @@ template <class V> class tiled_steps final : public grid_steps<V> {
 
  private:
   void run_pass(int steps, const V* from, V* to, double* norm, stream) override {
-    copies_.resize(std::max(copies_.size(), static_cast<std::size_t>(omp_get_max_threads())));
-    run_in_team(static_cast<offset>(norms_.size()),
-                [&](offset tile) { norms_[tile] = run_tile(tile, steps, from, to, norm != nullptr); });
+    copies_.resize(std::max(copies_.size(), static_cast<std::size_t>(thread_count())));
+    in_team(norms_.size() > 1 ? 0 : 1, [&](const team_thread& me) {
+      const chunk_range mine = equal_range(me, static_cast<offset>(norms_.size()));
+      tile_copies<V>& near = copies_[static_cast<std::size_t>(me.number)];
+      for (offset tile = mine.begin; tile < mine.end; ++tile)
+        norms_[tile] = run_tile(tile, steps, from, to, norm != nullptr, near);
+    });
     if (norm == nullptr) return;
     *norm = 0;
     for (const double of_tile : norms_) *norm += of_tile;
   }
 
   /// The sum of the squares of (A q) in the last step, if needed.
-  double run_tile(offset number, int steps, const V* from, V* to, bool with_norm) {
+  double run_tile(offset number, int steps, const V* from, V* to, bool with_norm, tile_copies<V>& near) {
     const int dim = this->grid().dim;
     const index side = this->grid().side;
     cell_box tile;
@@ -199,7 +202,6 @@ template <class V> class tiled_steps final : public grid_steps<V> {
       tile.end[d] = static_cast<index>(
           std::min<std::int64_t>(std::int64_t{tile.begin[d]} + tiling_.length[d], extent_[d]));
     }
-    tile_copies<V>& near = copies_[static_cast<std::size_t>(omp_get_thread_num())];
     const cell_box most = tile.grown(steps, dim, side);
     near.place(most, dim);
     for_each_row(most, [&](index y, index z, index x, index count) {

@@ -262,8 +262,9 @@ template <class A, class V> class packed_slices final : public chunked_matrix<V>
   packed_slices(csr_view<A> a, chunking chunks, std::string_view simd)
       : chunked_matrix<V>(a.rows, a.cols, std::move(chunks)),
         functions_(compiled_functions<packed_functions<A, V>>::find(simd)),
-        a_(to_packed(a, this->chunks().first_row,
-                     this->chunks().cost_before.back() < least_parallel_cost ? run_in_order : run_in_team)),
+        a_(to_packed(
+            a, this->chunks().first_row,
+            this->chunks().cost_before.back() < least_parallel_cost ? run_in_order : for_each_in_team)),
         view_(a_) {}
   footprint storage() const override { return footprint_of(a_); }
 

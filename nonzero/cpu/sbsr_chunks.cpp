@@ -18,6 +18,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <nonzero/core/scratch.hpp>
 #include <nonzero/cpu/chunk_ranges_internal.hpp>
 #include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
@@ -138,7 +139,7 @@ template <class V> symmetric_chunks split_finely(csr_view<V> a, index block_size
         s == most_chunks ? block_rows
                          : std::min(block_rows, static_cast<index>(row - a.row_begin.begin()) / block_size));
   }
-  run_in_team(most_chunks, [&](offset chunk) {
+  for_each_in_team(most_chunks, [&](offset chunk) {
     const auto s = static_cast<std::size_t>(chunk);
     out.lowest[s] = out.first[s];
     for (index i = out.first[s]; i < out.first[s + 1]; ++i)
@@ -190,7 +191,8 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
         batch_block_rows_(most_chunk_rows / a.block_size),
         a_(std::move(a)),
         chunks_(std::move(chunks)),
-        slots_(static_cast<std::size_t>(chunks_.slot_begin.back() * per_row_)) {
+        slot_count_(static_cast<std::size_t>(chunks_.slot_begin.back() * per_row_)),
+        slots_([count = slot_count_] { return array<V>(count); }) {
     for (index s = 0; s <= chunks_.count(); ++s)
       cost_before_.push_back(a_.block_begin[chunks_.first[s]] + offset{2} * chunks_.first[s]);
     batch_before_.push_back(0);
@@ -201,11 +203,11 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
   }
   footprint storage() const override {
     footprint out = footprint_of(a_);
-    out.bytes += slots_.size() * sizeof(V);
+    out.bytes += slot_count_ * sizeof(V);
     return out;
   }
   /// The slots are written and read.
-  std::uint64_t traffic() const override { return prepared_matrix<V>::traffic() + slots_.size() * sizeof(V); }
+  std::uint64_t traffic() const override { return prepared_matrix<V>::traffic() + slot_count_ * sizeof(V); }
 
  private:
   void run(V alpha, const V* x, V beta, V* y, stream) const override {
@@ -233,40 +235,38 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
 
   /// for_batch(batch, first block row, block rows, slots) in parallel.
   template <class ForBatch> void run_chunks(const V* x, ForBatch for_batch) const {
-#  pragma omp parallel if (chunks_.count() > 1)
-    {
-      const chunk_range mine = equal_cost_range(cost_before_);
-      for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) multiply_chunk(s, x);
-#  pragma omp barrier
+    const typename scratch<array<V>>::lease slots(slots_);
+    in_team(chunks_.count() > 1 ? 0 : 1, [&](const team_thread& me) {
+      const chunk_range mine = equal_cost_range(me, cost_before_);
+      for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) multiply_chunk(s, x, slots->data());
+      me.wait_for_others();
       for (auto s = static_cast<index>(mine.begin); s < mine.end; ++s) {
-        add_spills(s);
+        add_spills(s, slots->data());
         index batch = batch_before_[static_cast<std::size_t>(s)];
         for (index first = chunks_.first[s]; first < chunks_.first[s + 1];
              first += batch_block_rows_, ++batch)
           for_batch(batch, first, std::min(batch_block_rows_, chunks_.first[s + 1] - first),
-                    slots_of(s) + offset{first} * per_row_);
+                    slots_of(s, slots->data()) + offset{first} * per_row_);
       }
-    }
+    });
   }
 
   /// Of block row 0, for the use of chunk s; there are some from chunks_.lowest[s] on.
-  V* slots_of(index s) const {
-    return slots_.data() + (chunks_.slot_begin[s] - chunks_.lowest[s]) * per_row_;
-  }
+  V* slots_of(index s, V* all) const { return all + (chunks_.slot_begin[s] - chunks_.lowest[s]) * per_row_; }
 
-  void multiply_chunk(index s, const V* x) const {
-    V* slots = slots_of(s);
+  void multiply_chunk(index s, const V* x, V* all_slots) const {
+    V* slots = slots_of(s, all_slots);
     const index first = chunks_.first[s];
     std::fill(slots + offset{chunks_.lowest[s]} * per_row_, slots + offset{first} * per_row_, V{0});
     functions_.multiply(a_, first, chunks_.first[s + 1], x, slots);
   }
 
   /// Adds the spills of the chunks below to the rows of chunk s, in order.
-  void add_spills(index s) const {
-    V* own = slots_of(s);
+  void add_spills(index s, V* all_slots) const {
+    V* own = slots_of(s, all_slots);
     for (index below = s + 1; below < chunks_.count(); ++below) {
       const index first = std::max(chunks_.lowest[below], chunks_.first[s]), last = chunks_.first[s + 1];
-      const V* spilt = slots_of(below);
+      const V* spilt = slots_of(below, all_slots);
       for (offset k = offset{first} * per_row_; k < offset{last} * per_row_; ++k) own[k] += spilt[k];
     }
   }
@@ -278,7 +278,8 @@ template <class A, class V> class sbsr_chunks final : public prepared_matrix<V> 
   symmetric_chunks chunks_;
   std::vector<offset> cost_before_;
   std::vector<index> batch_before_;  // chunks+1 long: batches of the chunks before
-  mutable array<V> slots_;
+  std::size_t slot_count_;
+  scratch<array<V>> slots_;
 };
 
 }  // namespace
@@ -293,7 +294,7 @@ kernel_row sbsr_chunks_row() {
     symmetric_chunks chunks =
         split_into_symmetric_chunks(a, how.block_size, functions.slots(how.block_size) * int{sizeof(V)});
     how.first_block_row = chunks.first;
-    how.for_each = run_in_team;
+    how.for_each = for_each_in_team;
     if constexpr (sizeof(A) == sizeof(double))
       if (auto narrow = to_sbsr_of_floats(a, how))
         return std::make_unique<sbsr_chunks<float, V>>(std::move(*narrow), std::move(chunks), options.simd);

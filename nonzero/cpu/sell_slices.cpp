@@ -90,11 +90,10 @@ template <class A> long_entries<A> take_long_rows(csr_view<A> a, chunking& chunk
 /// Each thread converts the windows that it will multiply (NUMA).
 template <class A> sell<A> to_sell_in_parallel(csr_view<A> a, const chunking& chunks, padding_budget budget) {
   const auto for_each_window = [&](index, const std::function<void(index)>& task) {
-#  pragma omp parallel if (chunks.cost_before.back() >= least_parallel_cost)
-    {
-      const chunk_range mine = equal_cost_range(chunks.cost_before);
+    in_team(chunks.cost_before.back() >= least_parallel_cost ? 0 : 1, [&](const team_thread& me) {
+      const chunk_range mine = equal_cost_range(me, chunks.cost_before);
       for (auto w = static_cast<index>(mine.begin); w < mine.end; ++w) task(w);
-    }
+    });
   };
   return to_sell_by_steps(a, {slice_rows, chunks.first_row, long_row_from, for_each_window}, budget);
 }

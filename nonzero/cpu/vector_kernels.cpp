@@ -11,6 +11,7 @@
 
 #include <nonzero/core/array.hpp>
 #include <nonzero/core/device.hpp>
+#include <nonzero/core/scratch.hpp>
 #include <nonzero/cpu/back_end_internal.hpp>
 #include <nonzero/cpu/chunk_ranges_internal.hpp>
 
@@ -128,28 +129,37 @@ template <class Body> void for_chunks(std::size_t size, const Body& body) {
     for (auto c = static_cast<std::size_t>(mine.begin); c < static_cast<std::size_t>(mine.end); ++c)
       body(c * chunk, std::min(chunk, size - c * chunk));
   };
-  if (size < least_parallel) return run({0, chunks});
-#  pragma omp parallel
-  run(equal_range(chunks));
+  in_team(size < least_parallel ? 1 : 0, [&](const team_thread& me) { run(equal_range(me, chunks)); });
 }
 
 /// The same where body returns sums.
-template <class Body> step_sums sum_chunks(std::size_t size, array<step_sums>& of_chunks, const Body& body) {
-  for_chunks(size, [&](std::size_t first, std::size_t n) { of_chunks[first / chunk] = body(first, n); });
-  return add_up(of_chunks);
-}
+class chunk_sums {
+ public:
+  explicit chunk_sums(std::size_t size)
+      : size_(size), sums_([=] { return array<step_sums>(chunks_of(size)); }) {}
+  template <class Body> step_sums add(const Body& body) const {
+    const scratch<array<step_sums>>::lease of_chunks(sums_);
+    for_chunks(size_,
+               [&](std::size_t first, std::size_t n) { (*of_chunks)[first / chunk] = body(first, n); });
+    return add_up(*of_chunks);
+  }
+
+ private:
+  std::size_t size_;
+  scratch<array<step_sums>> sums_;
+};
 
 template <class V> class on_cpu final : public vector_kernels<V> {
  public:
-  explicit on_cpu(std::size_t size) : vector_kernels<V>(cpu_device(), size), chunk_sums_(chunks_of(size)) {}
+  explicit on_cpu(std::size_t size) : vector_kernels<V>(cpu_device(), size), chunk_sums_(size) {}
   std::string_view name() const override { return "nonzero"; }
 
  private:
   double find_dot(const V* x, const V* y) const {
-    return sum_chunks(this->size(), chunk_sums_,
-                      [&](std::size_t first, std::size_t n) {
-                        return step_sums{functions_.dot(n, x + first, y + first), 0.0};
-                      })
+    return chunk_sums_
+        .add([&](std::size_t first, std::size_t n) {
+          return step_sums{functions_.dot(n, x + first, y + first), 0.0};
+        })
         .first;
   }
   void run_dot(const V* x, const V* y, V* to, stream) const override { *to = static_cast<V>(find_dot(x, y)); }
@@ -177,19 +187,19 @@ template <class V> class on_cpu final : public vector_kernels<V> {
   }
 
   const vector_functions<V>& functions_ = find_vector_functions<V>();
-  mutable array<step_sums> chunk_sums_;
+  chunk_sums chunk_sums_;
 };
 
 template <class V> class gradients_on_cpu final : public gradient_kernels<V> {
  public:
-  explicit gradients_on_cpu(std::size_t size) : size_(size), chunk_sums_(chunks_of(size)) {}
+  explicit gradients_on_cpu(std::size_t size) : size_(size), chunk_sums_(size) {}
 
   void begin(const gradient_vectors<V>& v, double threshold, gradient_state* state, stream) const override {
     for_chunks(size_, [&](std::size_t first, std::size_t n) {
       for (std::size_t i = first; i < first + n; ++i)
         v.p[i] = v.inverse_diagonal == nullptr ? v.r[i] : v.r[i] * v.inverse_diagonal[i];
     });
-    const step_sums sums = sum_chunks(size_, chunk_sums_, [&](std::size_t first, std::size_t n) {
+    const step_sums sums = chunk_sums_.add([&](std::size_t first, std::size_t n) {
       return step_sums{functions_.dot(n, v.r + first, v.p + first),
                        functions_.dot(n, v.r + first, v.r + first)};
     });
@@ -205,7 +215,7 @@ template <class V> class gradients_on_cpu final : public gradient_kernels<V> {
     const V* const d = v.inverse_diagonal;
     const auto from = [&](std::size_t first) { return d == nullptr ? nullptr : d + first; };
     const V alpha = static_cast<V>(before->rz / *curvature);
-    const step_sums sums = sum_chunks(size_, chunk_sums_, [&](std::size_t first, std::size_t n) {
+    const step_sums sums = chunk_sums_.add([&](std::size_t first, std::size_t n) {
       return functions_.update_residual(n, alpha, v.q + first, from(first), v.r + first);
     });
     *after = state_of(*curvature, sums.first, std::sqrt(sums.second), threshold);
@@ -218,7 +228,7 @@ template <class V> class gradients_on_cpu final : public gradient_kernels<V> {
  private:
   std::size_t size_;
   const vector_functions<V>& functions_ = find_vector_functions<V>();
-  mutable array<step_sums> chunk_sums_;
+  chunk_sums chunk_sums_;
 };
 
 }  // namespace

@@ -12,9 +12,12 @@
 namespace nz {
 
 /// A matrix made ready for one kernel: converted to its format, and placed where it runs.
-/// One multiply at a time: a kernel may keep a counter beside the matrix. Multiplies in one stream follow
-/// each other; those with vectors of the host are in the default stream, which does not wait for a
-/// cuda_stream. Prepare twice to have two at once.
+///
+/// Thread safety: whatever is const may be called from any number of threads at once, with vectors that no
+/// other call writes. Each call in flight has scratch memory of its own: what one call needs is made with the
+/// matrix, more when more are in flight at once. So a multiply may throw for want of memory only then; y is
+/// as it was. Multiplies in one stream follow each other; those with vectors of the host are in the default
+/// stream, which does not wait for a cuda_stream.
 template <class V> class prepared_matrix {
  public:
   virtual ~prepared_matrix() = default;

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <nonzero/core/threads.hpp>
 #include <nonzero/core/values.hpp>
@@ -48,18 +47,6 @@ constexpr double least_promised_gain = 0.15;
 /// locality::nearby_columns_per_entry above which no order helps: meshes have 0.1 to 0.3, random graphs 0.9
 /// to 1.
 constexpr double most_nearby_columns = 0.5;
-
-/// OpenMP teams that this thread starts have one thread while this lives: a sample is too short for many.
-class one_thread {
- public:
-  one_thread() { omp_set_num_threads(1); }
-  ~one_thread() { omp_set_num_threads(before_); }
-  one_thread(const one_thread&) = delete;
-  one_thread& operator=(const one_thread&) = delete;
-
- private:
-  int before_ = omp_get_max_threads();
-};
 
 constexpr std::int64_t grain = 1 << 18;
 
@@ -238,7 +225,7 @@ double cpu_measuring<A, V>::time_sample(const kernel_row& kernel, const prepared
 template <class A, class V>
 typename cpu_measuring<A, V>::whole cpu_measuring<A, V>::predict_whole(const kernel_row& kernel) const {
   const int threads = is_for_one_thread(a_.rows, a_.nnz()) ? 1 : thread_count(0);
-  const one_thread alone;
+  const thread_limit alone(1);  // a sample is too short for many
   const auto start = clock::now();
   const auto ready = prepare_view(kernel, sample_, this->padding());
   whole out;

@@ -109,17 +109,16 @@ template <class V> double read_speed(csr_view<V> a) {
   using clock = std::chrono::steady_clock;
   constexpr offset most_bytes = offset{256} << 20;
   const offset entries = std::min<offset>(a.nnz(), most_bytes / offset{sizeof(V) + sizeof(index)});
-  const auto threads = thread_count(0);
+  const int threads = is_for_one_thread(a.rows, a.nnz()) ? 1 : thread_count();
   double shortest = std::numeric_limits<double>::infinity();
   [[maybe_unused]] volatile std::uint64_t kept = 0;  // or the compiler would drop the reads
   for (int round = 0; round < 2; ++round) {
-    std::uint64_t sum = 0;
+    std::atomic<std::uint64_t> sum{0};
     const auto start = clock::now();
-#pragma omp parallel for schedule(static) reduction(+ : sum) if (!is_for_one_thread(a.rows, a.nnz()))
-    for (int t = 0; t < threads; ++t) {
-      const offset begin = entries / threads * t, end = entries / threads * (t + 1);
+    in_team(threads, [&](const team_thread& me) {
+      const offset begin = entries / me.threads * me.number, end = entries / me.threads * (me.number + 1);
       sum += sum_of(a.val.data(), begin, end) + sum_of(a.col.data(), begin, end);
-    }
+    });
     shortest = std::min(shortest, std::chrono::duration<double>(clock::now() - start).count());
     kept = sum;
   }

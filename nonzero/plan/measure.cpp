@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -139,9 +141,17 @@ struct read_memory {
       : threads(static_cast<std::size_t>(thread_count(0))),
         blocks_per_thread(bytes / sizeof(std::uint64_t) / block / threads / most_streams * most_streams),
         words(on, threads * blocks_per_thread * block) {
-#pragma omp parallel for schedule(static, 1)
-    for (std::size_t t = 0; t < threads; ++t)
-      std::fill_n(chunk_of(t), blocks_per_thread * block, std::uint64_t{1});
+    for_each_chunk(
+        [&](std::uint64_t* first) { std::fill_n(first, blocks_per_thread * block, std::uint64_t{1}); });
+  }
+
+  /// By the same thread each time, if there are enough.
+  template <class Body> void for_each_chunk(const Body& body) {
+    in_team(static_cast<int>(threads), [&](const team_thread& me) {
+      for (auto t = static_cast<std::size_t>(me.number); t < threads;
+           t += static_cast<std::size_t>(me.threads))
+        body(chunk_of(t));
+    });
   }
 
   std::uint64_t* chunk_of(std::size_t thread) { return words.data() + thread * blocks_per_thread * block; }
@@ -149,17 +159,15 @@ struct read_memory {
   /// Each thread reads its chunk as several streams at once, as a multiply reads columns and values:
   /// prefetchers follow several better than one. Sums of integers, which compilers vectorize.
   template <std::size_t Streams> std::uint64_t sum() {
-    std::uint64_t out = 0;
-#pragma omp parallel for schedule(static, 1) reduction(+ : out)
-    for (std::size_t t = 0; t < threads; ++t) {
+    std::atomic<std::uint64_t> out{0};
+    for_each_chunk([&](const std::uint64_t* first) {
       const std::size_t blocks = blocks_per_thread / Streams;
-      const std::uint64_t* const first = chunk_of(t);
       std::uint64_t sums[block] = {};
       for (std::size_t b = 0; b < blocks; ++b)
         for (std::size_t stream = 0; stream < Streams; ++stream)
           for (std::size_t i = 0; i < block; ++i) sums[i] += first[(stream * blocks + b) * block + i];
-      for (const std::uint64_t sum : sums) out += sum;
-    }
+      out += std::accumulate(std::begin(sums), std::end(sums), std::uint64_t{0});
+    });
     return out;
   }
 

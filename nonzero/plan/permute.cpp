@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/epilogue.hpp>
+#include <nonzero/core/scratch.hpp>
 #include <nonzero/core/threads.hpp>
 #include <nonzero/core/values.hpp>
 #include <nonzero/plan/reorder.hpp>
@@ -91,8 +92,9 @@ template <class V> class reordered final : public prepared_matrix<V> {
       : prepared_matrix<V>(inner->rows(), inner->cols(), inner->where()),
         inner_(std::move(inner)),
         position_(std::move(position)),
-        x_(position_.size()),
-        y_(position_.size()) {}
+        scratch_([n = position_.size()] {
+          return ordered_vectors{array<V>(n), array<V>(n)};
+        }) {}
 
   footprint storage() const override {
     footprint out = inner_->storage();
@@ -102,23 +104,31 @@ template <class V> class reordered final : public prepared_matrix<V> {
 
  private:
   void run(V alpha, const V* x, V beta, V* y, stream) const override {
-    const index n = this->rows();
     const index* position = position_.data();
-    V* ordered_x = x_.data();
-    const V* ordered_y = y_.data();
-#pragma omp parallel for schedule(static) if (n >= worth_threads)
-    for (index i = 0; i < n; ++i) ordered_x[position[i]] = x[i];
-    inner_->multiply(alpha, x_, V{0}, y_);
+    const typename scratch<ordered_vectors>::lease ordered(scratch_);
+    V* ordered_x = ordered->x.data();
+    for_each_row([&](index i) { ordered_x[position[i]] = x[i]; });
+    inner_->multiply(alpha, ordered->x, V{0}, ordered->y);
+    const V* ordered_y = ordered->y.data();
     const scale_and_add<V> put{V{1}, beta};
-#pragma omp parallel for schedule(static) if (n >= worth_threads)
-    for (index i = 0; i < n; ++i) put(ordered_y[position[i]], y[i]);
+    for_each_row([&](index i) { put(ordered_y[position[i]], y[i]); });
+  }
+  template <class Body> void for_each_row(const Body& body) const {
+    const offset rows = this->rows();
+    in_team(rows >= worth_threads ? 0 : 1, [&](const team_thread& me) {
+      const auto end = static_cast<index>(rows * (me.number + 1) / me.threads);
+      for (auto i = static_cast<index>(rows * me.number / me.threads); i < end; ++i) body(i);
+    });
   }
 
   std::unique_ptr<prepared_matrix<V>> inner_;
   // The new number of each old row. Both loops follow the old order, so that one array is enough and the
   // caller's x and y are accessed in sequence.
   array<index> position_;
-  mutable array<V> x_, y_;  // in the new order; one multiply at a time
+  struct ordered_vectors {
+    array<V> x, y;  // in the new order
+  };
+  scratch<ordered_vectors> scratch_;
 };
 
 }  // namespace

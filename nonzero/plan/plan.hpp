@@ -99,9 +99,10 @@ struct plan_report {
 /// The report as text: the choice and its reason, the matrix, the machine, and a line for each candidate.
 std::string explain(const plan_report& report);
 
-/// A matrix prepared for the kernel that suits it. One multiply at a time, as with a prepared_matrix. The
-/// products of one plan have the same bits for any number of threads. Another plan for the same matrix may
-/// choose another kernel, which rounds differently. For the same bits, force the kernel or use `remembered`.
+/// A matrix prepared for the kernel that suits it. Thread safety: as a prepared_matrix, whatever is const may
+/// be called from any number of threads at once. The products of one plan have the same bits for any number
+/// of threads. Another plan for the same matrix may choose another kernel, which rounds differently. For the
+/// same bits, force the kernel or use `remembered`.
 template <class V> class plan {
  public:
   /// y = A x, and y = alpha * A x + beta * y. Throw `shape_error` if x or y does not fit, or if they overlap.

@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include <nonzero/algorithms/cg.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/kernels.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/cpu/with_threads.hpp"
 #include "tests/gpu/require_gpu.hpp"
 #include "tests/plan/on_every_device.hpp"
 #include "tests/temporary_folder.hpp"
@@ -144,7 +144,7 @@ TYPED_TEST(Gradients, HaveTheSameBitsHoweverSeldomTheHostLooksAndForAnyThreads) 
   ASSERT_EQ(first.end, cg_end::converged);
   ASSERT_GT(first.iterations, 4);
   for (const int every : {2, 7, 16}) {
-    const with_threads scope(every);
+    const nz::thread_limit scope(every);
     this->options.check_every = every;
     const auto found = nz::conjugate_gradients<V>(a, b, this->options);
     EXPECT_EQ(found.iterations, first.iterations) << every;

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <nonzero/algorithms/heat.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/plan/kernels.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/cpu/with_threads.hpp"
 
 namespace {
 
@@ -229,7 +229,7 @@ TEST(Heat, HasTheSameBitsForAnyNumberOfThreads) {
     SCOPED_TRACE(by.text());
     std::vector<std::vector<double>> found;
     for (const int threads : {1, 2, 5}) {
-      const with_threads scope(threads);
+      const nz::thread_limit scope(threads);
       found.push_back(nz::solve_heat<double>(grid, start, steps_only(by.options(), 20)).q);
       EXPECT_EQ(found.back(), found.front()) << threads;
     }

@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <nonzero/algorithms/pagerank.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/kernels.hpp>
 
@@ -163,14 +163,13 @@ TEST(PageRankOfTheLecture, TakesItsIterationsAndFindsItsRank) {
 
 TYPED_TEST(PageRank, HasTheSameBitsForAnyThreadsAndHoweverSeldomItLooks) {
   const auto links = nz::generate::rmat<TypeParam>(10, 12, 5);
-  const int all = omp_get_max_threads();
   for (const place& where :
        {place{"cpu", "csr_balanced"}, place{"cpu", "binned_one_pass"}, place{"emulator", "csr_merge"}}) {
     SCOPED_TRACE(testing::Message() << where.kernel << " on " << where.device);
     std::optional<nz::pagerank_result<TypeParam>> first;
     for (const int threads : {1, 2, 5})
       for (const int every : {1, 2, 7, 16}) {
-        omp_set_num_threads(threads);
+        const nz::thread_limit scope(threads);
         const auto found =
             nz::pagerank(links, {.tolerance = 1e-3, .check_every = every, .plan = plan_at(where)});
         if (!first) first = found;
@@ -181,7 +180,6 @@ TYPED_TEST(PageRank, HasTheSameBitsForAnyThreadsAndHoweverSeldomItLooks) {
             << threads << " threads, a look every " << every;
       }
   }
-  omp_set_num_threads(all);
 }
 
 TYPED_TEST(PageRank, AddsUpToOneUnlessSinksAreIgnored) {

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/plan/kernels.hpp>
@@ -86,19 +86,17 @@ TEST(BsrRows, TakesHalfTheBytesWhereDoublesAreFloats) {
 }
 
 TEST(BsrRows, HasTheSameBitsForAnyNumberOfThreads) {
-  const int usual = omp_get_max_threads();
   for (const auto& [name, a] : matrices<double>()) {
     SCOPED_TRACE(name);
     const auto x = battery::numbers<double>(static_cast<std::size_t>(a.cols), 3);
     std::vector<double> first, y(static_cast<std::size_t>(a.rows));
     for (const int threads : {1, 2, 3, 7}) {
-      omp_set_num_threads(threads);
+      const nz::thread_limit scope(threads);
       bsr_rows().prepare(a)->multiply(1, x, 0, y);
       if (first.empty()) first = y;
       EXPECT_EQ(std::memcmp(y.data(), first.data(), y.size() * sizeof(double)), 0) << threads << " threads";
     }
   }
-  omp_set_num_threads(usual);
 }
 
 TEST(BsrRows, RefusesAMatrixWithoutBlocks) {

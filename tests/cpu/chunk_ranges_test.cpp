@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/cpu/chunk_ranges_internal.hpp>
-
-#include "tests/cpu/with_threads.hpp"
 
 namespace {
 
@@ -16,12 +15,8 @@ using nz::cpu::chunk_range;
 /// What `find` gives each thread of a team.
 std::vector<chunk_range> ranges_of(int threads, const auto& find) {
   std::vector<chunk_range> out(static_cast<std::size_t>(threads));
-#pragma omp parallel num_threads(threads)
-  {
-#pragma omp single
-    EXPECT_EQ(omp_get_num_threads(), threads);
-    out[static_cast<std::size_t>(omp_get_thread_num())] = find();
-  }
+  for (int number = 0; number < threads; ++number)
+    out[static_cast<std::size_t>(number)] = find({.number = number, .threads = threads});
   return out;
 }
 
@@ -41,7 +36,8 @@ TEST(ChunkRange, OfEqualCountsDifferByOneAtMost) {
   for (const int threads : numbers_of_threads)
     for (const offset count : {0, 1, 2, 6, 7, 8, 1000}) {
       SCOPED_TRACE(testing::Message() << count << " by " << threads << " threads");
-      const auto ranges = ranges_of(threads, [&] { return nz::cpu::equal_range(count); });
+      const auto ranges =
+          ranges_of(threads, [&](const nz::team_thread& me) { return nz::cpu::equal_range(me, count); });
       expect_in_order_and_whole(ranges, count);
       for (const chunk_range& s : ranges) {
         EXPECT_GE(s.end - s.begin, count / threads);
@@ -68,7 +64,8 @@ TEST(ChunkRange, OfCostsIsWholeWhereverTheCostsStart) {
         SCOPED_TRACE(testing::Message() << costs.size() << " costs from " << start << " by " << threads);
         std::vector<offset> before{start};
         for (const offset cost : costs) before.push_back(before.back() + cost);
-        const auto ranges = ranges_of(threads, [&] { return nz::cpu::equal_cost_range(before); });
+        const auto ranges = ranges_of(
+            threads, [&](const nz::team_thread& me) { return nz::cpu::equal_cost_range(me, before); });
         expect_in_order_and_whole(ranges, static_cast<offset>(costs.size()));
       }
 }
@@ -80,31 +77,32 @@ TEST(ChunkRange, OfCostsIsNearlyEqualWhereverTheyStart) {
     for (const offset start : {offset{0}, 3 * count * each, offset{1} << 40}) {
       std::vector<offset> before{start};
       for (offset i = 0; i < count; ++i) before.push_back(before.back() + each);
-      for (const chunk_range& s : ranges_of(threads, [&] { return nz::cpu::equal_cost_range(before); })) {
+      for (const chunk_range& s : ranges_of(
+               threads, [&](const nz::team_thread& me) { return nz::cpu::equal_cost_range(me, before); })) {
         EXPECT_GE(s.end - s.begin, count / threads - 1) << threads << " threads, from " << start;
         EXPECT_LE(s.end - s.begin, count / threads + 1) << threads << " threads, from " << start;
       }
     }
 }
 
-TEST(RunInTeam, CallsEachOnce) {
+TEST(ForEachInTeam, CallsEachOnce) {
   for (const int threads : numbers_of_threads) {
-    const with_threads scope(threads);
+    const nz::thread_limit scope(threads);
     for (const offset count : {0, 1, 5, 1000}) {
       std::vector<int> times(static_cast<std::size_t>(count), 0);
-      nz::cpu::run_in_team(count, [&](offset i) { ++times[static_cast<std::size_t>(i)]; });
+      nz::cpu::for_each_in_team(count, [&](offset i) { ++times[static_cast<std::size_t>(i)]; });
       EXPECT_EQ(times, std::vector<int>(static_cast<std::size_t>(count), 1)) << threads << " threads";
     }
   }
 }
 
-TEST(RunInTeam, ThrowsWhatAThreadThrewAfterTheOthersAreDone) {
+TEST(ForEachInTeam, ThrowsWhatAThreadThrewAfterTheOthersAreDone) {
   for (const int threads : numbers_of_threads) {
-    const with_threads scope(threads);
+    const nz::thread_limit scope(threads);
     for (const offset failing : {0, 3, 699}) {
       std::atomic<int> calls = 0;
       try {
-        nz::cpu::run_in_team(700, [&](offset i) {
+        nz::cpu::for_each_in_team(700, [&](offset i) {
           ++calls;
           if (i == failing) throw std::runtime_error("at " + std::to_string(i));
         });
@@ -116,7 +114,7 @@ TEST(RunInTeam, ThrowsWhatAThreadThrewAfterTheOthersAreDone) {
       EXPECT_GE(calls, 700 - 700 / threads);
     }
     // All of them.
-    EXPECT_THROW(nz::cpu::run_in_team(700, [](offset) { throw std::bad_alloc(); }), std::bad_alloc);
+    EXPECT_THROW(nz::cpu::for_each_in_team(700, [](offset) { throw std::bad_alloc(); }), std::bad_alloc);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/cpu/kernels.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/io/generate.hpp>
@@ -14,7 +15,6 @@
 
 #include "tests/battery/battery.hpp"
 #include "tests/battery/may_refuse.hpp"
-#include "tests/cpu/with_threads.hpp"
 #include "tests/formats/symmetric_matrices.hpp"
 
 namespace {
@@ -168,7 +168,7 @@ TYPED_TEST(CpuKernels, GiveTheSameBitsForAnyNumberOfThreads) {
     const auto x = battery::numbers<V>(a.cols, 5), y0 = battery::numbers<V>(a.rows, 6);
     std::optional<std::vector<V>> first;
     for (const int threads : numbers_of_threads) {
-      const with_threads scope(threads);
+      const nz::thread_limit scope(threads);
       std::vector<V> y = y0;
       ready.multiply(V{3}, x, V{-1}, y);
       if (!first) first = y;
@@ -185,7 +185,7 @@ TYPED_TEST(CpuKernels, FuseAStepWithTheBitsOfTheProductForAnyNumberOfThreads) {
     ready.multiply(V{1}, x, V{0}, product);
     std::optional<double> first_total;
     for (const int threads : numbers_of_threads) {
-      const with_threads scope(threads);
+      const nz::thread_limit scope(threads);
       std::vector<V> found(a.rows);
       std::vector<unsigned char> times_seen(a.rows, 0);
       const double total = ready.apply(x, [&](index first, std::span<V> sums) {
@@ -223,7 +223,7 @@ TYPED_TEST(CpuKernels, FuseAProductAndHaveItsBitsForAnyNumberOfThreads) {
     };
     std::optional<double> first;
     for (const int threads : {1, 3}) {
-      const with_threads scope(threads);
+      const nz::thread_limit scope(threads);
       std::vector<V> y(a.rows, std::numeric_limits<V>::quiet_NaN());
       double sum = -1;
       ready.apply(x, nz::fused_step<V>{.measure = {{nz::measured::product, with.data()}}}, y, {&sum, 1});
@@ -248,9 +248,9 @@ TYPED_TEST(CpuKernels, MultiplyAllOfASmallMatrixInATeamOfTheCallers) {
     if (kernel.format.ends_with("bsr")) continue;  // without blocks
     SCOPED_TRACE(kernel.name);
     std::vector<std::vector<V>> found(3, y0);
-#pragma omp parallel for num_threads(3) schedule(static, 1)
-    for (int i = 0; i < 3; ++i)
+    nz::parallel_tasks(3, 3, [&](std::int64_t i) {
       TypeParam::prepare(kernel, a, {})->multiply(V{1}, x, V{0}, found[static_cast<std::size_t>(i)]);
+    });
     for (const std::vector<V>& y : found) EXPECT_LE(nz::reference::largest_error<V>(exact, y), 1.0L);
   }
 }

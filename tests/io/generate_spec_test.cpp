@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/io/generate.hpp>
 
 #include "tests/io/generate_checks.hpp"
@@ -74,18 +74,15 @@ TEST(Generate, KeepsItsPromisesForEveryKindInBothPrecisions) {
 }
 
 TEST(Generate, MakesTheSameMatrixForAnyNumberOfThreads) {
-  const int usual = omp_get_max_threads();
   auto specs = a_spec_of_each_kind;
   specs.push_back("rmat:15:20");  // edges for several of the lists it is assembled from
   for (const std::string& spec : specs) {
-    omp_set_num_threads(1);
     const auto a = gen::from_spec<double>(spec);
-    for (const int threads : {2, 3, 8}) {
-      omp_set_num_threads(threads);
+    for (const int threads : {1, 2, 3, 8}) {
+      const nz::thread_limit scope(threads);
       EXPECT_EQ(a, gen::from_spec<double>(spec)) << spec << " on " << threads;
     }
   }
-  omp_set_num_threads(usual);
 }
 
 TEST(Generate, MakesTheSameBitsOnEveryPlatform) {

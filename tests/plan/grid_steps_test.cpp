@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/plan/back_ends.hpp>
 #include <nonzero/plan/kernels.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/cpu/with_threads.hpp"
 #include "tests/gpu/require_gpu.hpp"
 #include "tests/plan/on_every_device.hpp"
 
@@ -195,7 +195,7 @@ TEST(GridStepsOnTheCpu, HaveTheSameBitsForAnyNumberOfThreads) {
     SCOPED_TRACE(text_of(grid));
     std::vector<stepped<double>> found;
     for (const int threads : {1, 2, 5}) {
-      const with_threads scope(threads);
+      const nz::thread_limit scope(threads);
       found.push_back(run_steps<double>(grid, 0.1, nz::cpu_device(), 9, 100));
       EXPECT_EQ(found.back().q, found.front().q) << threads;
       EXPECT_EQ(found.back().norm, found.front().norm) << threads;

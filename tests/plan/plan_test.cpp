@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/cpu/kernels.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/kernels.hpp>
@@ -109,30 +109,25 @@ TYPED_TEST(Plan, SaysWhatFitsNowhere) {
 
 TYPED_TEST(Plan, HasTheSameBitsForAnyNumberOfThreads) {
   using V = TypeParam;
-  const int before = omp_get_max_threads();
   for (const char* spec : {"poisson2d:150", "rmat:12", "dense_rows:20000:3:2"}) {
     const auto a = nz::generate::from_spec<V>(spec);
     const auto made = nz::make_plan(a, {.expected_multiplies = 1'000'000});
     const auto x = battery::numbers<V>(static_cast<std::size_t>(a.cols), 3);
     std::vector<V> first(static_cast<std::size_t>(a.rows)), again(first.size());
-    omp_set_num_threads(1);
     made.multiply(x, first);
-    for (const int threads : {2, 3, 7}) {
-      omp_set_num_threads(threads);
+    for (const int threads : {1, 2, 3, 7}) {
+      const nz::thread_limit scope(threads);
       made.multiply(x, again);
       EXPECT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(V)), 0)
           << spec << ", " << threads;
     }
-    omp_set_num_threads(before);
   }
 }
 
 TYPED_TEST(Plan, LeavesTheNumberOfThreadsAsItWas) {
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(before + 2);
+  const nz::thread_limit scope(3);
   nz::make_plan(measured_matrix<TypeParam>(), {.expected_multiplies = 1'000'000});
-  EXPECT_EQ(omp_get_max_threads(), before + 2);
-  omp_set_num_threads(before);
+  EXPECT_EQ(nz::thread_count(), 3);
 }
 
 TYPED_TEST(Plan, ConvertsNothingForOneMultiply) {

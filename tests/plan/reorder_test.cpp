@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/features.hpp>
 #include <nonzero/plan/reorder.hpp>
@@ -53,12 +53,10 @@ csr<double> shuffle(const csr<double>& a) { return nz::permute_symmetric<double>
 
 /// Runs body with each number of threads.
 void for_each_thread_count(const auto& body) {
-  const int before = omp_get_max_threads();
   for (const int threads : {1, 2, 3, 8}) {
-    omp_set_num_threads(threads);
+    const nz::thread_limit scope(threads);
     body(threads);
   }
-  omp_set_num_threads(before);
 }
 
 TEST(ReverseCuthillMckee, OrdersEverySquareMatrixOfTheBatteryAndRefusesTheOthers) {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/plan/reorder.hpp>
@@ -71,16 +71,14 @@ TYPED_TEST(Reordered, GivesTheSameBitsForAnyNumberOfThreads) {
   const csr<V> a = nz::generate::poisson_2d<V>(400, 390);
   const auto ready = prepare(a);
   const std::vector<V> x = battery::numbers<V>(a.cols, 5), y0 = battery::numbers<V>(a.rows, 6);
-  const int before = omp_get_max_threads();
   std::vector<V> first;
   for (const int threads : {1, 2, 3, 8}) {
-    omp_set_num_threads(threads);
+    const nz::thread_limit scope(threads);
     std::vector<V> y = y0;
     ready->multiply(V{2}, x, V{-1}, y);
     if (first.empty()) first = y;
     EXPECT_EQ(std::memcmp(first.data(), y.data(), y.size() * sizeof(V)), 0) << threads;
   }
-  omp_set_num_threads(before);
 }
 
 TYPED_TEST(Reordered, CountsTheOrderAndTwoVectors) {

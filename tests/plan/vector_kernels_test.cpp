@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <nonzero/core/threads.hpp>
 #include <nonzero/plan/back_ends.hpp>
 #include <nonzero/plan/kernels.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/cpu/with_threads.hpp"
 #include "tests/gpu/require_gpu.hpp"
 #include "tests/plan/on_every_device.hpp"
 
@@ -124,7 +124,7 @@ TYPED_TEST(VectorKernels, HaveTheSameBitsEveryTimeAndForAnyThreads) {
   nz::vector<V> found = this->put({0, 0, 0, 0, 0});
   std::size_t at = 0;
   for (const int threads : {1, 2, 3, 5, 8}) {
-    const with_threads scope(threads);
+    const nz::thread_limit scope(threads);
     kernels->dot(x, y, found, at++);
   }
   for (const V value : found.to_host()) EXPECT_EQ(value, found.to_host()[0]);

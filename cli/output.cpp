@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <nonzero/core/errors.hpp>
+#include <nonzero/io/output_file.hpp>
 
 #include "options.hpp"
 
@@ -32,17 +33,11 @@ void require_writable(const std::string& file) {
   if (const fs::path folder = fs::path(file).parent_path();
       !folder.empty() && !fs::is_directory(folder, ignored))
     throw error(fmt::format("{}: there is no folder {}", file, folder.string()));
-  const fs::path target = fs::weakly_canonical(fs::absolute(file, ignored), ignored);  // follows links
-  const bool exists = fs::exists(target, ignored);
-  int reason = fs::is_directory(target, ignored) ? EISDIR : 0;
-  const auto require_permission = [&reason](const fs::path& path) {
-    if (reason == 0 && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) reason = errno;
-  };
-  if (exists) require_permission(target);
-  // A regular file is written beside its target first; others (/dev/null) are written directly.
-  if (!exists || fs::is_regular_file(target, ignored)) require_permission(target.parent_path());
-  if (reason != 0)
-    throw error(fmt::format("{}: cannot write: {}", file, std::generic_category().message(reason)));
+  const fs::file_status found = fs::status(file, ignored);
+  // Opening a pipe would already speak to its reader.
+  if (fs::is_other(found) && ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) != 0)
+    throw error(fmt::format("{}: cannot write: {}", file, std::generic_category().message(errno)));
+  if (!fs::is_other(found)) const output_file writable(file);  // not committed: nothing is left
 }
 
 std::string in_style(std::string_view code, std::string_view text) {

@@ -1,31 +1,39 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
+#include <thread>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <nonzero/core/hash.hpp>
 #include <nonzero/core/version.hpp>
+#include <nonzero/io/output_file.hpp>
 #include <nonzero/plan/choices_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
 
 namespace nz {
 namespace {
 
-using nlohmann::ordered_json;
+namespace fs = std::filesystem;
+// Sorted: an ordered_json takes quadratic time to read many choices.
+using nlohmann::json;
 
 constexpr int file_version = 1;
 constexpr const char *version_field = "nonzero_choices", *choices_field = "choices";
-/// Of a file: hundreds of thousands of choices.
-constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 20;
+/// Of a file: tens of thousands of choices.
+constexpr std::uintmax_t most_bytes = std::uintmax_t{16} << 20;
+/// Of what a file holds, which is written recursively; a choice is at level 3.
+constexpr int deepest = 100;
 
 /// A hash of numbers and texts, one after the other.
 class key_hash {
@@ -56,18 +64,44 @@ parse_error not_choices(const std::string& file, std::string_view why) {
   return parse_error(fmt::format("{}: not a file of choices: {}; name another, or delete it", file, why));
 }
 
-/// The file as JSON; an empty one where there is none.
-ordered_json read_choices(const std::string& file) {
+bool is_too_deep(std::string_view text) {
+  int depth = 0;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size() && depth <= deepest; ++i) {
+    if (text[i] == '"') is_quoted = !is_quoted;
+    if (is_quoted && text[i] == '\\') ++i;
+    if (is_quoted || i >= text.size()) continue;
+    depth += text[i] == '[' || text[i] == '{';
+    depth -= text[i] == ']' || text[i] == '}';
+  }
+  return depth > deepest;
+}
+
+/// The bytes of the file; nothing where there is none.
+std::optional<std::string> text_of(const std::string& file) {
   std::error_code failure;
-  if (!std::filesystem::exists(file, failure))
-    return {{version_field, file_version}, {choices_field, ordered_json::object()}};
-  if (!std::filesystem::is_regular_file(file, failure)) throw not_choices(file, "it is no regular file");
-  if (std::filesystem::file_size(file, failure) > most_bytes) throw not_choices(file, "it is too large");
+  const fs::file_status found = fs::status(file, failure);
+  if (found.type() == fs::file_type::not_found) {
+    if (fs::is_symlink(file, failure)) throw not_choices(file, "it is a link to a file that does not exist");
+    return std::nullopt;
+  }
+  if (!fs::status_known(found)) throw parse_error(fmt::format("{}: {}", file, failure.message()));
+  if (!fs::is_regular_file(found)) throw not_choices(file, "it is no regular file");
+  if (fs::file_size(file, failure) > most_bytes) throw not_choices(file, "it is too large");
   std::ifstream in(file, std::ios::binary);
   std::stringstream text;
   text << in.rdbuf();
-  if (!in) throw parse_error(fmt::format("{}: cannot be read", file));
-  ordered_json out = ordered_json::parse(text.str(), nullptr, false);
+  if (!in)
+    throw parse_error(fmt::format("{}: cannot be read, or is empty; name another, or delete it", file));
+  return std::move(text).str();
+}
+
+/// The file as JSON; one without choices where there is none.
+json read_choices(const std::string& file) {
+  const auto text = text_of(file);
+  if (!text) return {{version_field, file_version}, {choices_field, json::object()}};
+  if (is_too_deep(*text)) throw not_choices(file, "it is nested too deeply");
+  json out = json::parse(*text, nullptr, false);
   if (out.is_discarded()) throw not_choices(file, "it is not JSON");
   if (!out.is_object() || !out.contains(version_field) || out[version_field] != file_version)
     throw not_choices(file, fmt::format("no \"{}\": {}", version_field, file_version));
@@ -76,25 +110,29 @@ ordered_json read_choices(const std::string& file) {
   return out;
 }
 
-/// A file that is removed unless it takes the place of another.
-class replacement {
+/// While it lives, no other thread or process has the lock of the file's folder. The file itself is replaced
+/// when it is written, and a file beside it would stay.
+class folder_lock {
  public:
-  explicit replacement(const std::string& file)
-      : file_(file), own_(fmt::format("{}.{}.tmp", file, getpid())) {}
-  ~replacement() { std::remove(own_.c_str()); }
-  replacement(const replacement&) = delete;
-  replacement& operator=(const replacement&) = delete;
-
-  void write(const std::string& text) {
-    std::ofstream out(own_, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    if (!out || std::rename(own_.c_str(), file_.c_str()) != 0)
-      throw error(fmt::format("{}: cannot be written: {}", file_, std::strerror(errno)));
+  explicit folder_lock(const std::string& file) {
+    std::error_code none;
+    fs::path target = fs::canonical(file, none);  // one lock, whatever links lead there
+    if (none) target = fs::absolute(file);
+    folder_ = ::open(target.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    // Not for ever: anyone who may list the folder can hold its lock. Without it a choice may get lost.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (::flock(folder_, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR) &&
+           std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  ~folder_lock() {
+    if (folder_ >= 0) ::close(folder_);
+  }
+  folder_lock(const folder_lock&) = delete;
+  folder_lock& operator=(const folder_lock&) = delete;
 
  private:
-  std::string file_, own_;
+  int folder_;
 };
 
 /// The machine that a report names, and what chooses for it: a new version or a new kernel may choose
@@ -135,11 +173,14 @@ std::string choice_key(std::span<const std::uint64_t> fingerprint, const plan_op
 }
 
 std::optional<remembered_choice> recall_choice(const std::string& file, const std::string& key) {
-  const ordered_json all = read_choices(file);
+  const json all = read_choices(file);
   const auto found = all[choices_field].find(key);
-  if (found == all[choices_field].end()) return std::nullopt;
-  const ordered_json kernel = found->is_object() ? found->value("kernel", ordered_json()) : ordered_json();
-  const ordered_json order = found->is_object() ? found->value("reordered", ordered_json()) : ordered_json();
+  if (found == all[choices_field].end()) {
+    const output_file writable(file);  // or else measure for nothing
+    return std::nullopt;
+  }
+  const json kernel = found->is_object() ? found->value("kernel", json()) : json();
+  const json order = found->is_object() ? found->value("reordered", json()) : json();
   if (!kernel.is_string() || !order.is_boolean())
     throw not_choices(
         file, fmt::format("the choice {} has no kernel, or does not say whether it is reordered", key));
@@ -147,7 +188,8 @@ std::optional<remembered_choice> recall_choice(const std::string& file, const st
 }
 
 void remember_choice(const std::string& file, const std::string& key, const plan_report& report) {
-  ordered_json all = read_choices(file);
+  const folder_lock only_one(file);
+  json all = read_choices(file);
   all[choices_field][key] = {
       {"kernel", report.kernel},
       {"reordered", report.is_reordered},
@@ -156,7 +198,10 @@ void remember_choice(const std::string& file, const std::string& key, const plan
       {"expected_multiplies", report.expected_multiplies},
       {"seconds", report.chosen_seconds},
       {"csr_seconds", report.csr_seconds}};
-  replacement(file).write(all.dump(2) + "\n");
+  const std::string text = all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  output_file out(file);
+  out.write(text.data(), text.size());
+  out.commit();
 }
 
 }  // namespace nz

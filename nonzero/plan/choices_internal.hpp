@@ -23,12 +23,13 @@ std::string choice_key(std::span<const std::uint64_t> fingerprint, const plan_op
                        const plan_report& report);
 
 /// The choice of that key; none where there is none, or no file. Throws `parse_error` where the file holds
-/// something else.
+/// something else, `error` where the choice is missing and could not be added.
 std::optional<remembered_choice> recall_choice(const std::string& file, const std::string& key);
 
-/// Adds the choice, or replaces the one of that key. The file is written atomically: throws `parse_error`
-/// where it holds something else, `error` where it cannot be written. Of two programs that add at the same
-/// time, one may lose its choice, and measures again.
+/// Adds the choice, or replaces the one of that key. The file is written like every output_file: throws
+/// `parse_error` where it holds something else, `error` where it cannot be written. Threads and processes
+/// that add at the same time wait for each other. They do not where the system does not lock folders (NFS):
+/// then one may lose its choice, and measures again.
 void remember_choice(const std::string& file, const std::string& key, const plan_report& report);
 
 }  // namespace nz

@@ -40,8 +40,8 @@ struct plan_options {
   std::string kernel = {};
   /// On the CPU, rows and columns may be reordered inside the plan, where that improves the locality of x.
   bool may_reorder = true;
-  /// A JSON file of choices made before, read and added to; empty: none. A wrong choice in it
-  /// costs time, never a wrong product.
+  /// A JSON file of choices made before, read and added to; empty: none. Several threads and processes may
+  /// use it at the same time. A wrong choice in it costs time, never a wrong product.
   std::string remembered = {};
   /// On the CPU: the instruction set, one of simd_targets(); empty: the best one.
   std::string_view simd = {};

@@ -52,6 +52,15 @@ class InFolder(unittest.TestCase):
     def names(self):
         return sorted(p.name for p in self.folder.iterdir())
 
+    def is_writing(self, program):
+        """Whether it has a file of this folder open that is not complete: without a name, or with a temporary one."""
+        try:
+            opened = [os.readlink(descriptor) for descriptor in Path(f"/proc/{program.pid}/fd").iterdir()]
+        except OSError:  # it has just closed one
+            return False
+        inside = [name for name in opened if name.startswith(str(self.folder.resolve()))]
+        return any(".partial-" in name or name.endswith("(deleted)") for name in inside)
+
     def run_nz(self, *words, status=0, **options):
         done = subprocess.run([NZ, *words], cwd=self.folder, capture_output=True, timeout=120, **options)
         self.assertEqual(done.returncode, status, done.stderr.decode())

@@ -297,7 +297,7 @@ class ConvertAndGenerate(InFolder):
                     [NZ, "convert", "poisson3d:110", "old.npz", "--compress"], cwd=self.folder
                 )
                 end = time.monotonic() + 60
-                while self.names() == before and program.poll() is None and time.monotonic() < end:
+                while not self.is_writing(program) and program.poll() is None and time.monotonic() < end:
                     time.sleep(0.002)
                 self.assertIsNone(program.poll(), "it was done before it could be interrupted")
                 program.send_signal(number)
@@ -310,8 +310,8 @@ class ConvertAndGenerate(InFolder):
             with self.subTest(name):
                 program = subprocess.Popen([NZ, "convert", "fem:30", "b.npz", "--compress"], cwd=self.folder,
                                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
-                while program.poll() is None and not any("partial" in p for p in self.names()):
-                    time.sleep(0.01)
+                while program.poll() is None and not self.is_writing(program):
+                    time.sleep(0.002)
                 program.send_signal(getattr(signal, name))
                 self.assertEqual(program.wait(60), -getattr(signal, name))
                 self.assertEqual(self.names(), ["a.mtx"])

@@ -353,7 +353,7 @@ TEST_F(Choices, InAFileOfSomethingElseAreRefusedAndTheFileIsLeft) {
 
 TEST_F(Choices, ThatCannotBeWrittenSaySo) {
   file_ = (folder_ / "missing" / "choices.json").string();
-  expect_refusal<nz::error>([&] { plan_for(a_); }, {file_, "cannot be written"});
+  expect_refusal<nz::error>([&] { plan_for(a_); }, {file_, "cannot write"});
   file_ = folder_.string();
   expect_refusal<nz::parse_error>([&] { plan_for(a_); }, {"no regular file"});
 }

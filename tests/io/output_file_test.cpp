@@ -358,6 +358,7 @@ TEST_F(OutputFile, ThatGetsTooLargeLeavesTheOldFileAndNoOther) {
 TEST_F(OutputFile, OfTwoWritersOneIsTheLastAndBothAreWhole) {
   const std::array<std::string, 2> texts{std::string(100'000, 'a'), std::string(50'000, 'b')};
   std::vector<std::thread> writers;
+  writers.reserve(texts.size());
   for (const std::string& text : texts)
     writers.emplace_back([&] {
       for (int i = 0; i < 20; ++i) put(folder_ / "a", text);

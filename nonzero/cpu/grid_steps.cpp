@@ -101,7 +101,7 @@ template <class V> double sum_squares(const V* values, index count) {
 template <class V>
 constexpr grid_functions<V> functions{{step_row<1, V>, step_row<2, V>, step_row<3, V>}, sum_squares<V>};
 #define NONZERO_ADD(V) compiled_functions<grid_functions<V>>::add(HWY_TARGET, functions<V>),
-[[maybe_unused]] const bool are_added[] = {NONZERO_FOR_EACH_VALUE(NONZERO_ADD)};
+NONZERO_MADE_FIRST const added_list are_added{NONZERO_FOR_EACH_VALUE(NONZERO_ADD)};
 #undef NONZERO_ADD
 
 }  // namespace

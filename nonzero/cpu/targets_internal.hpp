@@ -7,6 +7,7 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE_256 | HWY_SVE2 | HWY_SVE2_128 | HWY_AVX3_DL)
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,7 +25,7 @@ std::int64_t find_target(std::string_view name);
 /// The functions of a kernel, for each target that they were compiled for.
 template <class Functions> class compiled_functions {
  public:
-  /// Called once in every target's namespace, when the program starts. Returns true.
+  /// Called once in every target's namespace, when the program starts (NONZERO_MADE_FIRST). Returns true.
   static bool add(std::int64_t target, Functions functions) {
     all().emplace_back(target, functions);
     return true;
@@ -45,23 +46,31 @@ template <class Functions> class compiled_functions {
   }
 };
 
-/// make.operator()<A, V>() for each pair of types. Returns true. `make` is compiled for the target, which the
-/// CPU may not have: constant expressions do not run it.
-template <template <class, class> class Functions, class Make>
-bool add_functions(std::int64_t target, Make make) {
+/// Adds make.operator()<A, V>() for each pair of types. `make` is compiled for the target, which the CPU may
+/// not have: constant expressions do not run it.
+template <template <class, class> class Functions> struct added_functions {
+  template <class Make> added_functions(std::int64_t target, Make make) {
 #define NONZERO_ADD(A, V)                                                   \
   {                                                                         \
     constexpr Functions<A, V> functions = make.template operator()<A, V>(); \
     compiled_functions<Functions<A, V>>::add(target, functions);            \
   }
-  NONZERO_FOR_EACH_STORAGE(NONZERO_ADD)
+    NONZERO_FOR_EACH_STORAGE(NONZERO_ADD)
 #undef NONZERO_ADD
-  return true;
-}
+  }
+};
+/// What calls of compiled_functions::add return.
+struct added_list {
+  added_list(std::initializer_list<bool>) {}
+};
+
+/// For one of the two above: it is made before the static objects of the program's own files, which may
+/// multiply already. 101 is the first priority that a program may use.
+#define NONZERO_MADE_FIRST [[maybe_unused, gnu::init_priority(101)]]
 
 /// In a target's namespace: adds Functions<A, V>{...} for each pair of types.
-#define NONZERO_ADD_FUNCTIONS(Functions, ...) \
-  [[maybe_unused]] const bool are_added =     \
-      add_functions<Functions>(HWY_TARGET, []<class A, class V>() { return Functions<A, V>{__VA_ARGS__}; })
+#define NONZERO_ADD_FUNCTIONS(Functions, ...)                    \
+  NONZERO_MADE_FIRST const added_functions<Functions> are_added( \
+      HWY_TARGET, []<class A, class V>() { return Functions<A, V>{__VA_ARGS__}; })
 
 }  // namespace nz::cpu

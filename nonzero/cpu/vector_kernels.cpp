@@ -99,7 +99,7 @@ constexpr vector_functions<V> functions{
     dot<V>, axpy<V>, scale<V>, multiply<V>, update_residual<V>, update_direction<V>};
 
 #define NONZERO_ADD(V) compiled_functions<vector_functions<V>>::add(HWY_TARGET, functions<V>),
-[[maybe_unused]] const bool are_added[] = {NONZERO_FOR_EACH_VALUE(NONZERO_ADD)};
+NONZERO_MADE_FIRST const added_list are_added{NONZERO_FOR_EACH_VALUE(NONZERO_ADD)};
 #undef NONZERO_ADD
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/core/vector.hpp>
 #include <nonzero/gpu/load.cuh>
+#include <nonzero/gpu/scratch.cuh>
 #include <nonzero/gpu/warp.cuh>
 
 // What kernels do with the sums of rows. A kernel passes each row's sum to a row_epilogue. At its end, where
@@ -225,32 +226,33 @@ constexpr std::int64_t totals_of(std::int64_t sums) {
   return sums <= sums_per_block ? 1 : (sums + sums_per_block - 1) / sums_per_block;
 }
 
-/// Where blocks and split rows publish their two sums; allocated once for all steps with a matrix. Behind
-/// them come their totals, and the totals of those.
+/// Where blocks and split rows publish their two sums, in a scratch set. Behind them come their totals, and
+/// the totals of those.
 class step_scratch {
  public:
-  step_scratch(const std::shared_ptr<device>& on, std::int64_t blocks, std::int64_t split_rows = 0)
-      : blocks_(blocks), count_(blocks + split_rows), published_(on, std::vector<unsigned>(1, 0U)) {
+  step_scratch(scratch_layout& layout, std::int64_t blocks, std::int64_t split_rows = 0)
+      : blocks_(blocks), count_(blocks + split_rows) {
     std::int64_t numbers = 2 * count_;
     for (std::int64_t left = totals_of(count_); left > 1; left = totals_of(left)) numbers += 2 * left;
-    sums_ = vector<double>(on, static_cast<std::size_t>(numbers));
+    sums_ = layout.add<double>(numbers);
+    published_ = layout.add<unsigned>(1);
   }
-  std::uint64_t bytes() const { return sums_.bytes() + published_.bytes(); }
   /// Where the blocks and the split rows publish theirs.
-  double* data() const { return sums_.data(); }
+  double* data(std::byte* set) const { return sums_.in(set); }
 
   /// For a step whose totals go to `to`: the last block of its launches adds up the sums if one block can;
   /// otherwise end_step does.
-  template <class V> fused_epilogue<V> epilogue(const fused_step<V>& step, double* to) const {
-    return {step, sums_.data(), blocks_, count_, is_added_up_at_once() ? to : nullptr, published_.data()};
+  template <class V>
+  fused_epilogue<V> epilogue(const fused_step<V>& step, double* to, std::byte* set) const {
+    return {step, data(set), blocks_, count_, is_added_up_at_once() ? to : nullptr, published_.in(set)};
   }
-  template <class Queue> void end_step(Queue& queue, int sums, double* to) const {
-    if (!is_added_up_at_once()) add_up(queue, sums, to);
+  template <class Queue> void end_step(Queue& queue, int sums, double* to, std::byte* set) const {
+    if (sums > 0 && !is_added_up_at_once()) add_up(queue, sums, to, set);
   }
 
-  template <class Queue> void add_up(Queue& queue, int sums, double* to) const {
-    const double* from = sums_.data();
-    double* next = sums_.data() + 2 * count_;
+  template <class Queue> void add_up(Queue& queue, int sums, double* to, std::byte* set) const {
+    const double* from = data(set);
+    double* next = data(set) + 2 * count_;
     for (std::int64_t count = count_;;) {
       const std::int64_t totals = totals_of(count);
       with_one_of<1, 2>(sums, [&](auto each) {
@@ -268,9 +270,8 @@ class step_scratch {
   bool is_added_up_at_once() const { return count_ > 0 && count_ <= most_at_once; }
 
   std::int64_t blocks_, count_;
-  // Of the step in flight: one at a time, as with multiplies.
-  mutable vector<double> sums_;
-  mutable vector<unsigned> published_;
+  scratch_array<double> sums_;
+  scratch_array<unsigned> published_;
 };
 
 /// The step for kernels that add to y instead of finishing rows.

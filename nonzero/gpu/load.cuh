@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace nz::gpu {
@@ -35,10 +37,33 @@ template <class T> __device__ __forceinline__ T load_no_l1(const T* from) {
 /// Reads what another block may have written in this launch: from L2, as L1 is not coherent.
 template <class T> __device__ __forceinline__ T load_l2(const T* from) { return __ldcg(from); }
 
+/// Reads what other threads change by atomics meanwhile.
+template <class T> __device__ __forceinline__ T load_atomic(T* from) {
+  return *static_cast<volatile T*>(from);
+}
+
+/// The number that begins at a byte, aligned.
+template <class T> __device__ __forceinline__ T load_as(const std::uint8_t* from) {
+  return *reinterpret_cast<const T*>(from);
+}
+template <class T> __device__ __forceinline__ void store_as(std::uint8_t* to, T value) {
+  *reinterpret_cast<T*>(to) = value;
+}
+
 #else
 
 template <class T> T load_l2(const T* from) { return *from; }
 template <class T> T load_no_l1(const T* from) { return *from; }
+template <class T> T load_atomic(T* from) {
+  return std::atomic_ref<T>(*from).load(std::memory_order_relaxed);
+}
+// The host's compiler may assume that a T and the bytes of an array are different objects.
+template <class T> T load_as(const std::uint8_t* from) {
+  T out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+template <class T> void store_as(std::uint8_t* to, T value) { std::memcpy(to, &value, sizeof value); }
 
 #endif
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include <nonzero/gpu/fused_epilogue.cuh>
 #include <nonzero/gpu/load.cuh>
+#include <nonzero/gpu/scratch.cuh>
 #include <nonzero/gpu/values.cuh>
 #include <nonzero/gpu/warp.cuh>
 
@@ -45,7 +47,6 @@ __global__ void count_segments_kernel(index rows, const Offset* __restrict__ row
 /// A row of several segments.
 struct split_row {
   index row, first_segment, segments;
-  unsigned summed;  // how many of its segments have been summed; 0 between multiplies
 };
 
 /// The segments of long rows, in their order.
@@ -74,7 +75,7 @@ __global__ void list_segments_kernel(index rows, std::int64_t segments, const Of
   list.row[segment] = n == 1 ? row : -1 - number;
   list.begin[segment] = static_cast<Offset>(entry[row] + begin_of_segment(entries, n, s));
   list.end[segment] = static_cast<Offset>(entry[row] + begin_of_segment(entries, n, s + 1));
-  if (n > 1 && s == 0) list.split[number] = {row, static_cast<index>(segment), static_cast<index>(n), 0};
+  if (n > 1 && s == 0) list.split[number] = {row, static_cast<index>(segment), static_cast<index>(n)};
 }
 
 /// A warp per segment copies its entries to arrays of their own.
@@ -98,9 +99,10 @@ template <class V, class Offset> struct segment_view {
   std::int64_t segments;
   const index* row;
   const Offset *begin, *end;
-  // Written and read by each multiply: the sums of the segments of split rows, and how many are there.
+  const split_row* split;
+  // In the scratch set: the sums of segments of split rows, and how many of each split row are there.
   V* sum;
-  split_row* split;
+  unsigned* summed;
 
   __device__ std::int64_t blocks() const {
     constexpr int warps = threads_per_block / 32;
@@ -112,8 +114,9 @@ template <class V, class Offset> struct segment_view {
 template <class V, class Offset> struct device_segments {
   vector<index> row;  // as in segment_list
   vector<Offset> begin, end;
-  mutable vector<split_row> split;
-  mutable vector<V> sum;
+  vector<split_row> split;
+  scratch_array<V> sum;
+  scratch_array<unsigned> summed;
 
   device_segments() = default;
   /// The entries of row i are at entry[i] of wherever they are; if that is null, at row_begin[i].
@@ -133,17 +136,20 @@ template <class V, class Offset> struct device_segments {
     begin = vector<Offset>(on, segments);
     end = vector<Offset>(on, segments);
     split = vector<split_row>(on, split_rows);
-    sum = vector<V>(on, split_rows > 0 ? segments : 0);
     launch_threads(queue, "list_segments", size(), list_segments_kernel<Offset>, rows, size(), row_begin,
                    rule, before.data(), entry == nullptr ? row_begin : entry, list());
   }
   std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
   std::int64_t split_rows() const { return static_cast<std::int64_t>(split.size()); }
   segment_list<Offset> list() { return {row.data(), begin.data(), end.data(), split.data()}; }
-  segment_view<V, Offset> view() const {
-    return {size(), row.data(), begin.data(), end.data(), sum.data(), split.data()};
+  void reserve(scratch_layout& layout) {
+    sum = layout.add<V>(split_rows() > 0 ? size() : 0);
+    summed = layout.add<unsigned>(split_rows());
   }
-  std::uint64_t bytes() const { return bytes_of(row, begin, end, split, sum); }
+  segment_view<V, Offset> view(std::byte* set) const {
+    return {size(), row.data(), begin.data(), end.data(), split.data(), sum.in(set), summed.in(set)};
+  }
+  std::uint64_t bytes() const { return bytes_of(row, begin, end, split); }
 
   /// The blocks of a multiply that take the segments. They come first, as they take the longest.
   std::int64_t blocks() const { return blocks_for(size() * 32); }
@@ -199,9 +205,9 @@ __device__ __forceinline__ void sum_segment(const segment_view<V, Offset>& a, co
     if (is_first) finish(sum, row);
     return;
   }
-  split_row& split = a.split[-1 - row];
+  const split_row& split = a.split[-1 - row];
   if (is_first) a.sum[segment] = sum;
-  if (!is_last_warp(static_cast<unsigned>(segments), &split.summed)) return;
+  if (!is_last_warp(static_cast<unsigned>(segments), &a.summed[-1 - row])) return;
   const V all = sum_of_segments(a.sum + split.first_segment, segments);
   if (is_first) finish.finish_split(all, split.row, -1 - row);
 }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include <nonzero/gpu/scratch.cuh>
 #include <nonzero/gpu/values.cuh>
 #include <nonzero/gpu/warp.cuh>
 
@@ -31,8 +33,8 @@ constexpr offset tiles_for(offset items) { return (items + items_per_tile - 1) /
 template <class V, class Offset> struct merge_tiles {
   const index* row;
   const Offset* entry;
-  // Written and read by each multiply. `head`: of the row that began in an earlier tile and ends in this one,
-  // the sum of the entries here. `tail`: the sum of the entries after the last row end.
+  // In the scratch set. `head`: of the row that began in an earlier tile and ends in this one, the sum of the
+  // entries here. `tail`: the sum of the entries after the last row end.
   V *head, *tail;
   unsigned* done;  // by the tile that a split row begins in: how many blocks have written their sums of it
   std::int64_t tiles;
@@ -43,8 +45,7 @@ template <class V, class Offset> struct merge_tiles {
 /// within a row.
 template <class A, class Offset>
 __global__ void find_tiles_kernel(csr_view<A, Offset> a, offset items, index* __restrict__ tile_row,
-                                  Offset* __restrict__ tile_entry, unsigned* __restrict__ done,
-                                  std::int32_t* __restrict__ is_split) {
+                                  Offset* __restrict__ tile_entry, std::int32_t* __restrict__ is_split) {
   const std::int64_t tile = thread_in_grid();
   if (tile > tiles_for(items)) return;
   const offset first = tile * items_per_tile < items ? tile * items_per_tile : items;
@@ -53,7 +54,6 @@ __global__ void find_tiles_kernel(csr_view<A, Offset> a, offset items, index* __
   const bool is_whole = is_within && a.end(row) - a.begin(row) <= longest_whole;
   tile_row[tile] = is_whole ? row + 1 : row;
   tile_entry[tile] = is_whole ? a.end(row) : static_cast<Offset>(first - row);
-  done[tile] = 0;
   is_split[tile] = is_within && !is_whole ? 1 : 0;
 }
 
@@ -62,24 +62,26 @@ template <class A, class V, class Offset> struct csr_in_tiles : csr_or_one_value
   // As in merge_tiles.
   vector<index> tile_row;
   vector<Offset> tile_entry;
-  mutable vector<V> head, tail;
-  mutable vector<unsigned> done;
+  scratch_array<V> head, tail;
+  scratch_array<unsigned> done;
   offset splits = 0;  // how many tiles begin within a row
 
   template <class Queue>
   csr_in_tiles(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
       : csr_or_one_value<A, Offset>(queue, a, options),
         tile_row(options.on, static_cast<std::size_t>(tile_count() + 1)),
-        tile_entry(options.on, static_cast<std::size_t>(tile_count() + 1)),
-        head(options.on, static_cast<std::size_t>(tile_count())),
-        tail(options.on, static_cast<std::size_t>(tile_count())),
-        done(options.on, static_cast<std::size_t>(tile_count() + 1)) {
+        tile_entry(options.on, static_cast<std::size_t>(tile_count() + 1)) {
     const offset edges = tile_count() + 1;
     auto is_split = queue.template temporary<std::int32_t>(static_cast<std::size_t>(edges + 1));
     launch_threads(queue, "find_tiles", edges, find_tiles_kernel<A, Offset>, this->view(), items(),
-                   tile_row.data(), tile_entry.data(), done.data(), is_split.data());
+                   tile_row.data(), tile_entry.data(), is_split.data());
     queue.sum(is_split.data(), is_split.data() + edges, edges);
     splits = queue.read(is_split.data() + edges);
+  }
+  void reserve(scratch_layout& layout) {
+    head = layout.add<V>(tile_count());
+    tail = layout.add<V>(tile_count());
+    done = layout.add<unsigned>(tile_count() + 1);
   }
   offset items() const { return this->rows + this->nnz(); }
   offset tile_count() const { return tiles_for(items()); }
@@ -93,12 +95,12 @@ template <class A, class V, class Offset> struct csr_in_tiles : csr_or_one_value
     return splits * tiles_per_split >= tile_count() && tile_count() >= fewest_tiles ? listed_at_once : 1;
   }
   std::int64_t blocks() const { return (tile_count() + starts() - 1) / starts() * starts(); }
-  merge_tiles<V, Offset> tiles() const {
-    return {tile_row.data(), tile_entry.data(), head.data(), tail.data(),
-            done.data(),     tile_count(),      starts()};
+  merge_tiles<V, Offset> tiles(std::byte* set) const {
+    return {tile_row.data(), tile_entry.data(), head.in(set), tail.in(set),
+            done.in(set),    tile_count(),      starts()};
   }
   footprint storage() const {
-    return {shared_csr<A, Offset>::storage().bytes + bytes_of(tile_row, tile_entry, head, tail, done), 0};
+    return {shared_csr<A, Offset>::storage().bytes + bytes_of(tile_row, tile_entry), 0};
   }
 };
 

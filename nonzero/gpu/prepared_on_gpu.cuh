@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
 
 #include <nonzero/gpu/fused_epilogue.cuh>
+#include <nonzero/gpu/scratch.cuh>
 #include <nonzero/kernel/kernel_row.hpp>
 
 // How a GPU kernel becomes a row of the table (plan/kernels.hpp), for one Queue: the emulator's or the
@@ -17,14 +19,16 @@
 //     offsets in Offset. It is made from (queue, source, options), where the source is a
 //     device_csr_pointer<A>, or a csr_view<A> for formats that the host converts. It has storage(), and
 //     encodings() if it has more to say than the format;
-//   multiply(queue, matrix, x, y, epilogue);
+//   multiply(queue, matrix, x, y, epilogue). Where the matrix has reserve(layout), which adds what a multiply
+//     writes besides y to a scratch_layout, there is the scratch set behind the matrix: (queue, matrix, set,
+//     x, y, epilogue). Neither matrix nor kernel may have other memory that a multiply writes;
 // and where they apply
 //   has_mixed_precision = true: float values with double sums;
 //   blocks(queue, matrix): how many blocks publish sums of a fused step. It says that the kernel finishes
 //     rows itself and takes any epilogue; other kernels take scale_and_add only;
 //   split_rows(matrix): how many rows publish sums of their own, besides the blocks.
 //
-// A Queue belongs to a device and a stream. It has `kind` and `default_device()`, and
+// A Queue belongs to a device and a stream. It has `kind`, `default_device()` and a scratch_pool, and
 //   launch(name, blocks, threads, kernel, arguments...), which does nothing for 0 blocks;
 //   launch_dependent, the same for a kernel that calls wait_for_prerequisite();
 //   launch_with_shared, the same with the bytes of dynamic shared memory after the threads;
@@ -52,6 +56,9 @@ template <class Kernel> inline constexpr bool has_mixed_precision = requires {
 };
 
 /// A matrix made ready for a kernel. Matrix: the kernel's matrix<A, V, Offset>.
+///
+/// Thread safety: multiplies write nothing but y and the scratch set that they are lent, so that any number of
+/// threads may make them at once.
 template <class Kernel, class Queue, class V, class Matrix>
 class prepared_on_gpu final : public prepared_matrix<V> {
  public:
@@ -60,7 +67,10 @@ class prepared_on_gpu final : public prepared_matrix<V> {
   prepared_on_gpu(index rows, index cols, const Source& source, const prepare_options& options, Queue&& queue)
       : prepared_matrix<V>(rows, cols, options.on),
         a_(queue, source, options),
-        scratch_(options.on, blocks_of_step(queue), split_rows_of_step()) {
+        layout_(layout_of_multiply()),
+        multiply_has_scratch_(layout_.bytes() > 0),
+        step_(layout_, blocks_of_step(queue), split_rows_of_step()),
+        scratch_(options.on, layout_) {
     // Multiplies may be in streams that do not wait for the one in which the arrays were made.
     options.on->synchronize({});
   }
@@ -93,24 +103,46 @@ class prepared_on_gpu final : public prepared_matrix<V> {
       return 0;
   }
 
+  static constexpr bool has_scratch = requires(Matrix& a, scratch_layout& layout) { a.reserve(layout); };
+
+  scratch_layout layout_of_multiply() {
+    scratch_layout out;
+    if constexpr (has_scratch) a_.reserve(out);
+    return out;
+  }
+  template <class Epilogue>
+  void multiply_with(Queue& queue, std::byte* set, const V* x, V* y, const Epilogue& finish) const {
+    if constexpr (has_scratch)
+      Kernel::multiply(queue, a_, set, x, y, finish);
+    else
+      Kernel::multiply(queue, a_, x, y, finish);
+  }
+
   void run(V alpha, const V* x, V beta, V* y, stream in) const override {
     Queue queue(*this->where(), in);
-    Kernel::multiply(queue, a_, x, y, scale_and_add<V>{alpha, beta});
+    const scale_and_add<V> finish{alpha, beta};
+    if (!multiply_has_scratch_) return multiply_with(queue, nullptr, x, y, finish);
+    const auto set = scratch_.lend(in);
+    multiply_with(queue, set.data(), x, y, finish);
   }
   void run_step(const V* x, const fused_step<V>& step, V* y, double* sums, stream in) const override {
     Queue queue(*this->where(), in);
-    const fused_epilogue<V> finish = scratch_.epilogue(step, sums);
+    const auto set = scratch_.lend(in);
+    const fused_epilogue<V> finish = step_.epilogue(step, sums, set.data());
     if constexpr (finishes_rows) {
-      Kernel::multiply(queue, a_, x, y, finish);
+      multiply_with(queue, set.data(), x, y, finish);
     } else {
-      Kernel::multiply(queue, a_, x, y, scale_and_add<V>{});
+      multiply_with(queue, set.data(), x, y, scale_and_add<V>{});
       step_after_multiply(queue, this->rows(), finish, y);
     }
-    scratch_.end_step(queue, step.sums(), sums);
+    step_.end_step(queue, step.sums(), sums, set.data());
   }
 
   Matrix a_;
-  step_scratch scratch_;
+  scratch_layout layout_;
+  bool multiply_has_scratch_;
+  step_scratch step_;
+  typename Queue::scratch_pool scratch_;
 };
 
 /// From a csr_view or a device_csr_pointer, whichever the kernel's matrix is made from.

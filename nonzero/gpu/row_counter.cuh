@@ -5,6 +5,7 @@
 
 #include <nonzero/core/epilogue.hpp>
 #include <nonzero/gpu/device_formats.cuh>
+#include <nonzero/gpu/scratch.cuh>
 #include <nonzero/gpu/warp.cuh>
 
 // What csr_light_vector and csr_light_warp share: rows are handed out by a counter while the kernel runs.
@@ -13,11 +14,10 @@ namespace nz::gpu {
 /// CSR with counters[0], the next row, and counters[1], the number of blocks that are done. Both are 0
 /// between multiplies.
 template <class V, class Offset> struct csr_with_counter : shared_csr<V, Offset> {
-  mutable vector<unsigned> counters;
+  scratch_array<unsigned> counters;
 
-  template <class Queue>
-  csr_with_counter(Queue&, const std::shared_ptr<const device_csr<V>>& a, const prepare_options& options)
-      : shared_csr<V, Offset>(a), counters(place(options.on, array<unsigned>(2, 0U))) {}
+  using shared_csr<V, Offset>::shared_csr;
+  void reserve(scratch_layout& layout) { counters = layout.add<unsigned>(2); }
 };
 
 /// The sum of one lane's entries of a row. A whole warp starts at a multiple of 32 entries at or before the
@@ -48,23 +48,15 @@ __device__ inline void reset_row_counter(unsigned* counters) {
 }
 
 /// Launches kernel_for(lanes), with the lanes per row as a constant, in as many blocks as the GPU can hold.
-/// A launch that fails halfway, as only the emulator's can, leaves its counters as they are: they are reset
-/// for the next multiply.
 template <class Queue, class V, class Offset, class KernelFor>
-void launch_light(Queue& queue, const char* name, const csr_with_counter<V, Offset>& a, const V* x, V* y,
-                  scale_and_add<V> finish, KernelFor kernel_for) {
-  try {
-    with_lanes(lanes_for(a.rows, a.nnz()), [&](auto lanes) {
-      const std::int64_t needed = blocks_for(std::int64_t{lanes.value} * a.rows),
-                         resident = queue.resident_threads() / threads_per_block;
-      queue.launch(name, needed < resident ? needed : resident, threads_per_block, kernel_for(lanes),
-                   a.view(), x, y, a.counters.data(), finish);
-    });
-  } catch (...) {
-    constexpr unsigned zeros[2] = {0, 0};
-    if (a.counters.where()->is_host()) a.counters.copy_from(zeros);
-    throw;
-  }
+void launch_light(Queue& queue, const char* name, const csr_with_counter<V, Offset>& a, std::byte* set,
+                  const V* x, V* y, scale_and_add<V> finish, KernelFor kernel_for) {
+  with_lanes(lanes_for(a.rows, a.nnz()), [&](auto lanes) {
+    const std::int64_t needed = blocks_for(std::int64_t{lanes.value} * a.rows),
+                       resident = queue.resident_threads() / threads_per_block;
+    queue.launch(name, needed < resident ? needed : resident, threads_per_block, kernel_for(lanes), a.view(),
+                 x, y, a.counters.in(set), finish);
+  });
 }
 
 }  // namespace nz::gpu

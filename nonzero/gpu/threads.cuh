@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <type_traits>
+
+#include <nonzero/core/errors.hpp>
 
 // How threads are numbered and how many blocks they take.
 // Every .cuh file is plain CUDA C++. nvcc compiles it for the GPU (gpu/cuda). The host's compiler compiles
@@ -49,12 +52,16 @@ inline int lanes_for(std::int64_t rows, std::int64_t nnz) {
   return lanes;
 }
 
-/// Calls body with the number, which is one of Choices, as a compile-time constant.
+/// Calls body with the number, which is one of Choices, as a compile-time constant. Throws `unsupported` for
+/// any other: nothing would be launched, and y would keep what it had.
 template <int... Choices, class Body> void with_one_of(int number, Body body) {
   const auto try_one = [&](auto choice) {
-    if (number == choice.value) body(choice);
+    if (number != choice.value) return false;
+    body(choice);
+    return true;
   };
-  (try_one(std::integral_constant<int, Choices>{}), ...);
+  if (!(try_one(std::integral_constant<int, Choices>{}) || ...))
+    throw unsupported("no kernel is compiled for the number " + std::to_string(number));
 }
 /// The same for the lanes of lanes_for.
 template <class Body> void with_lanes(int lanes, Body body) { with_one_of<2, 4, 8, 16, 32>(lanes, body); }

@@ -145,10 +145,14 @@ template <class A, class V> std::vector<plan_candidate> device_measuring<A, V>::
     c.kernel = kernel.name;
     c.verdict = kernel.predict(features_).verdict;
     if (!c.verdict.empty()) continue;
-    auto ready = prepare(kernel, {});
-    const auto takes = static_cast<double>(ready->storage().bytes);
-    c.seconds = time(*ready);
-    c.predicted_bytes = ready->storage().bytes;
+    std::unique_ptr<prepared_matrix<V>> ready;
+    c.verdict = why_not_prepared([&] {
+      ready = prepare(kernel, {});
+      c.seconds = time(*ready);
+      c.predicted_bytes = ready->storage().bytes;
+    });
+    if (!c.verdict.empty()) continue;
+    const auto takes = static_cast<double>(*c.predicted_bytes);
     const bool fits = takes <= budget, is_first = baseline_ == nullptr;
     const bool is_better = bytes <= budget ? fits && *c.seconds < seconds : takes < bytes;
     if (!is_first && !is_better) continue;
@@ -158,8 +162,13 @@ template <class A, class V> std::vector<plan_candidate> device_measuring<A, V>::
     bytes = takes;
   }
   if (baseline_ == nullptr || bytes > budget) {
-    auto ready = prepare(smallest(), {});
-    const auto takes = static_cast<double>(ready->storage().bytes);
+    std::unique_ptr<prepared_matrix<V>> ready;
+    const auto prepare_smallest = [&] { ready = prepare(smallest(), {}); };
+    if (baseline_ == nullptr)
+      prepare_smallest();  // nothing else is left
+    else
+      why_not_prepared(prepare_smallest);
+    const double takes = ready ? static_cast<double>(ready->storage().bytes) : bytes;
     if (baseline_ == nullptr || takes < bytes) {
       chosen = smallest().name;
       baseline_ = std::move(ready);

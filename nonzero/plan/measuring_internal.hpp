@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <nonzero/core/errors.hpp>
 #include <nonzero/kernel/kernel_row.hpp>
 #include <nonzero/plan/plan.hpp>
 
@@ -31,6 +33,20 @@ template <class T> vector<T> ones(const std::shared_ptr<device>& on, std::size_t
     on->copy(out.data() + written, out.data(), std::min(written, size - written) * sizeof(T), {});
   on->synchronize({});
   return out;
+}
+
+/// Runs what prepares one candidate of several, and returns why it could not; empty where it did.
+template <class Prepare> std::string why_not_prepared(Prepare prepare) {
+  try {
+    prepare();
+  } catch (const unsupported& e) {
+    return e.what();
+  } catch (const device_error& e) {
+    return e.what();
+  } catch (const std::bad_alloc&) {
+    return "there is too little memory for it";
+  }
+  return {};
 }
 
 /// What the planner needs of one matrix on one kind of device. The planner (planner.cpp) holds the rules, the

@@ -123,9 +123,8 @@ template <class V> class tuner {
   }
 
   void convert(plan_candidate& c) {
-    auto ready = prepare(c);
+    auto ready = prepare_and_time(c);
     if (!ready) return;
-    c.seconds = time_against_base(*ready);
     if (best_candidate_ == &candidates_.front()) best_.seconds = baseline_seconds_;  // measured again
     const bool wins = best_candidate_ == nullptr || *c.seconds < best_.seconds;
     plan_candidate* const loser = wins ? best_candidate_ : &c;
@@ -136,21 +135,19 @@ template <class V> class tuner {
     if (loser != nullptr) loser->verdict = fmt::format("slower than {}", best_candidate_->kernel);
   }
 
-  std::unique_ptr<prepared_matrix<V>> prepare(plan_candidate& c) {
+  std::unique_ptr<prepared_matrix<V>> prepare_and_time(plan_candidate& c) {
     const auto start = clock::now();
-    try {
+    std::unique_ptr<prepared_matrix<V>> out;
+    c.verdict = why_not_prepared([&] {
       auto ready = m_.prepare(find_kernel(c.kernel, m_.start().kind), m_.padding());
       c.conversion = seconds_since(start);
-      if (static_cast<double>(ready->storage().bytes) <= m_.memory_budget()) return ready;
-      c.verdict = fmt::format("takes {}: more than the memory budget", format_bytes(ready->storage().bytes));
-    } catch (const unsupported& e) {
-      c.verdict = e.what();
-    } catch (const device_error& e) {
-      c.verdict = e.what();
-    } catch (const std::bad_alloc&) {
-      c.verdict = "there is too little memory to convert for it";
-    }
-    return nullptr;
+      if (!(static_cast<double>(ready->storage().bytes) <= m_.memory_budget()))
+        throw unsupported(
+            fmt::format("takes {}: more than the memory budget", format_bytes(ready->storage().bytes)));
+      c.seconds = time_against_base(*ready);
+      out = std::move(ready);
+    });
+    return out;
   }
 
   /// Where the two are close, both are timed again, in turns: other work on the machine then slows both.
@@ -246,34 +243,38 @@ template <class V> class planner {
   /// CSR as it is, where it is known without measuring that no conversion pays.
   plan<V> keep_csr(const std::string& reason) {
     const auto usable = m_.csr_kernels(report_);
+    if (usable.empty()) throw unsupported("no kernel takes CSR with these types of values and sums");
     for (const kernel_row* kernel : usable) {
-      auto ready = m_.prepare(*kernel);
+      std::unique_ptr<prepared_matrix<V>> ready;
+      if (kernel != usable.back() && !why_not_prepared([&] { ready = m_.prepare(*kernel); }).empty())
+        continue;  // the last one keeps the least memory beside the matrix
+      if (!ready) ready = m_.prepare(*kernel);
       if (accept(kernel->name, *ready, reason)) return finish(std::move(ready));
       if (kernel == usable.back()) refuse(kernel->name, *ready);
     }
-    throw unsupported("no kernel takes CSR with these types of values and sums");
   }
 
   /// None where the file has no choice for this matrix, or one that cannot be used any more.
   std::optional<plan<V>> recall(const std::string& key) {
     const auto choice = recall_choice(options_.remembered, key);
     if (!choice) return std::nullopt;
-    try {
+    plan_report before = report_;
+    std::optional<plan<V>> made;
+    why_not_prepared([&] {  // no such kernel, or not for this matrix, or no memory for it: choose again
       std::unique_ptr<measuring<V>> reordered;
       if (choice->is_reordered) {
         reordered = m_.reorder();
-        if (!reordered) return std::nullopt;
+        if (!reordered) return;
       }
       measuring<V>& m = reordered ? *reordered : m_;
       auto ready = m.in_old_order(m.prepare(find(choice->kernel)));
-      if (!accept(choice->kernel, *ready, fmt::format("remembered in {}", options_.remembered)))
-        return std::nullopt;
+      if (!accept(choice->kernel, *ready, fmt::format("remembered in {}", options_.remembered))) return;
       report_.is_remembered = true;
       report_.is_reordered = choice->is_reordered;
-      return finish(std::move(ready));
-    } catch (const unsupported&) {  // no such kernel, or not for this matrix: choose again
-      return std::nullopt;
-    }
+      made = finish(std::move(ready));
+    });
+    if (!made) report_ = std::move(before);
+    return made;
   }
 
   void report_on(const tuner<V>& tuned) {
@@ -303,31 +304,36 @@ template <class V> class planner {
     return finish(best.ready ? std::move(best.ready) : m_.take_baseline());
   }
 
-  /// None where another order brings too little, or where there is too little memory for it.
+  /// None where another order brings too little, or where there is too little memory for it; the report then
+  /// says no more than how long that took.
   std::optional<plan<V>> make_reordered_plan() {
+    plan_report before = report_;
+    std::optional<plan<V>> made;
+    // With the order, nothing may fit the memory budget.
+    why_not_prepared([&] { made = try_reordered_plan(before.reorder_seconds); });
+    if (!made) report_ = std::move(before);
+    return made;
+  }
+
+  std::optional<plan<V>> try_reordered_plan(double& reorder_seconds) {
     const auto start = clock::now();
     const double before = report_.csr_seconds;
-    try {
-      const auto m = m_.reorder();
-      report_.reorder_seconds = seconds_since(start);
-      tuner<V> tuned(*m, options_);
-      // Bringing x into the order, and y out of it.
-      const double csr_seconds = m->time(*m->in_old_order(m->take_baseline()));
-      const double moving = std::max(0.0, csr_seconds - tuned.baseline_seconds());
-      if (csr_seconds > (1 - least_reorder_gain) * before) return std::nullopt;
-      auto best = tuned.run();
-      const double seconds = (best.ready ? best.seconds : tuned.baseline_seconds()) + moving;
-      auto ready = m->in_old_order(best.ready ? std::move(best.ready) : m->take_baseline());
-      report_on(tuned);
-      report_.is_reordered = true;
-      report_.chosen_seconds = seconds;
-      report_.reason =
-          fmt::format("{:.2f} times as fast as {} in the old order", before / seconds, report_.base_kernel);
-      return finish(std::move(ready));
-    } catch (const unsupported&) {  // with the order, nothing fits the memory budget
-    } catch (const std::bad_alloc&) {
-    }
-    return std::nullopt;
+    const auto m = m_.reorder();
+    reorder_seconds = report_.reorder_seconds = seconds_since(start);
+    tuner<V> tuned(*m, options_);
+    // Bringing x into the order, and y out of it.
+    const double csr_seconds = m->time(*m->in_old_order(m->take_baseline()));
+    const double moving = std::max(0.0, csr_seconds - tuned.baseline_seconds());
+    if (csr_seconds > (1 - least_reorder_gain) * before) return std::nullopt;
+    auto best = tuned.run();
+    const double seconds = (best.ready ? best.seconds : tuned.baseline_seconds()) + moving;
+    auto ready = m->in_old_order(best.ready ? std::move(best.ready) : m->take_baseline());
+    report_on(tuned);
+    report_.is_reordered = true;
+    report_.chosen_seconds = seconds;
+    report_.reason =
+        fmt::format("{:.2f} times as fast as {} in the old order", before / seconds, report_.base_kernel);
+    return finish(std::move(ready));
   }
 
   measuring<V>& m_;

@@ -31,12 +31,15 @@ TEST(StepParts, AreAddedUpWhateverTheirNumber) {
     for (const int sums : {1, 2}) {
       SCOPED_TRACE(testing::Message() << blocks << " blocks, " << sums << " sums");
       test_queue queue;
-      const nz::gpu::step_scratch scratch(nz::emulator_device(), blocks);
-      double* const first = scratch.data();
+      nz::gpu::scratch_layout layout;
+      const nz::gpu::step_scratch scratch(layout, blocks);
+      std::vector<double> numbers(layout.bytes() / sizeof(double));
+      auto* const set = reinterpret_cast<std::byte*>(numbers.data());
+      double* const first = scratch.data(set);
       std::iota(first, first + blocks, 1.0);
       if (sums > 1) std::fill(first + blocks, first + 2 * blocks, 3.0);
       double found[2] = {-1, -1};
-      scratch.add_up(queue, sums, found);
+      scratch.add_up(queue, sums, found, set);
       EXPECT_EQ(found[0], static_cast<double>(blocks) * static_cast<double>(blocks + 1) / 2);
       EXPECT_EQ(found[1], sums > 1 ? 3.0 * static_cast<double>(blocks) : -1.0);
     }
@@ -46,24 +49,28 @@ TEST(StepParts, AreThoseOfBlocksAndCutRows) {
   constexpr std::int64_t full = nz::gpu::most_at_once;
   const nz::fused_step<double> step{.measure = {{nz::measured::product}}};
   double to = 0;
-  const nz::gpu::step_scratch few(nz::emulator_device(), full - 3, 3),
-      many(nz::emulator_device(), full - 3, 4);
-  EXPECT_EQ(few.epilogue(step, &to).totals, &to);
-  EXPECT_EQ(many.epilogue(step, &to).totals, nullptr);
-  EXPECT_EQ(many.epilogue(step, &to).blocks, full - 3);
+  nz::gpu::scratch_layout layout;
+  const nz::gpu::step_scratch few(layout, full - 3, 3), many(layout, full - 3, 4);
+  std::vector<double> numbers(layout.bytes() / sizeof(double));
+  auto* const set = reinterpret_cast<std::byte*>(numbers.data());
+  EXPECT_EQ(few.epilogue(step, &to, set).totals, &to);
+  EXPECT_EQ(many.epilogue(step, &to, set).totals, nullptr);
+  EXPECT_EQ(many.epilogue(step, &to, set).blocks, full - 3);
 
   test_queue queue;
-  std::fill(few.data(), few.data() + full, 2.0);
-  few.end_step(queue, 1, &to);  // nothing is left to do
+  std::fill(few.data(set), few.data(set) + full, 2.0);
+  few.end_step(queue, 1, &to, set);  // nothing is left to do
   EXPECT_EQ(to, 0);
-  std::fill(many.data(), many.data() + full + 1, 2.0);
-  many.end_step(queue, 1, &to);
+  std::fill(many.data(set), many.data(set) + full + 1, 2.0);
+  many.end_step(queue, 1, &to, set);
   EXPECT_EQ(to, 2.0 * (full + 1));
 }
 
 TEST(StepParts, TakeNextToNothing) {
   // A plain multiply of a million rows takes some 10,000 times as much.
-  EXPECT_LT(nz::gpu::step_scratch(nz::emulator_device(), 4000).bytes(), 100'000U);
+  nz::gpu::scratch_layout layout;
+  const nz::gpu::step_scratch one(layout, 4000);
+  EXPECT_LT(layout.bytes(), 100'000U);
 }
 
 }  // namespace

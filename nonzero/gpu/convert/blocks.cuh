@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include <nonzero/formats/bsr.hpp>
 #include <nonzero/gpu/convert/slices.cuh>
@@ -11,12 +12,11 @@
 // them. Each entry is tested independently of the others.
 namespace nz::gpu {
 
-/// Calls body with the block size, one of block_sizes, as a compile-time constant.
-template <std::size_t I = 0, class Body> void with_block_size(index size, Body body) {
-  if constexpr (I < std::size(block_sizes)) {
-    if (size == block_sizes[I]) return body(std::integral_constant<int, block_sizes[I]>{});
-    with_block_size<I + 1>(size, body);
-  }
+/// with_one_of for the size, one of block_sizes.
+template <class Body> void with_block_size(index size, Body body) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    with_one_of<block_sizes[I]...>(size, body);
+  }(std::make_index_sequence<std::size(block_sizes)>{});
 }
 
 /// The entries of a block row that has all of its Size rows.
@@ -44,27 +44,30 @@ template <int Size, class Offset> struct block_row_entries {
     return __any_sync(full_warp, falls) == 0;
   }
 
-  /// Whether entries k to k + Size - 1 of row r have all columns of the block that begins at column `first`.
-  /// The row is sorted, so it is enough to look at the first and the last of them.
+  /// Whether Size entries of row r, from place k of the row on, have all columns of the block that begins at
+  /// column `first`. The row is sorted, so it is enough to look at the first and the last of them.
   __device__ bool has_columns(int r, Offset k, index first) const {
-    return k + Size <= end[r] && col[k] == first && col[k + Size - 1] - first == Size - 1;
+    if (end[r] - begin[r] < Size || k > end[r] - begin[r] - Size) return false;
+    const index* const at = col + begin[r] + k;
+    return at[0] == first && at[Size - 1] - first == Size - 1;
   }
 
   /// Whether a full block begins at entry k of row `own`, where rows are sorted.
   __device__ bool has_block(int own, Offset k) const {
+    // The place in its row, the same in all rows that have the same columns. As an entry of another row it
+    // could be past 2^31.
+    const Offset likely = k - begin[own];
     const index first = col[k];
-    if (first % Size != 0 || !has_columns(own, k, first)) return false;
-    for (int r = 0; r < Size; ++r) {
-      const Offset likely = begin[r] + (k - begin[own]);  // where all rows have the same columns
+    if (first % Size != 0 || !has_columns(own, likely, first)) return false;
+    for (int r = 0; r < Size; ++r)
       if (r != own && !has_columns(r, likely, first) && !has_columns(r, find(r, first), first)) return false;
-    }
     return true;
   }
 
  private:
-  /// The first entry of row r whose column is not less than `column`.
+  /// The place in row r of the first entry whose column is not less than `column`.
   __device__ Offset find(int r, index column) const {
-    return partition_point(begin[r], end[r], [&](Offset k) { return col[k] < column; });
+    return partition_point(begin[r], end[r], [&](Offset k) { return col[k] < column; }) - begin[r];
   }
 };
 

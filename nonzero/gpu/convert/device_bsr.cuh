@@ -173,21 +173,18 @@ template <class A, class Offset, class V = A> struct device_bsr {
 
   index rows, cols;
   std::conditional_t<std::is_same_v<A, float>, std::variant<floats>, either> blocks;
-  /// Of the multiply in flight: rows long where there is a rest, with 0 for rows without one.
-  mutable vector<V> rest_sums;
+  /// In the scratch set: rows long where there is a rest, with 0 for rows without one.
+  scratch_array<V> rest_sums;
 
   template <class Queue>
   device_bsr(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
-      : rows(a->rows), cols(a->cols), blocks(convert(queue, a, options)) {
-    const bool has_rest = std::visit([](const auto& b) { return b.rest.nnz() > 0; }, blocks);
-    if (!has_rest) return;
-    rest_sums = vector<V>(options.on, static_cast<std::size_t>(rows));
-    launch_threads(queue, "zeros", rows, scale_kernel<V>, rows, V{0}, rest_sums.data());
+      : rows(a->rows), cols(a->cols), blocks(convert(queue, a, options)) {}
+  bool has_rest() const {
+    return std::visit([](const auto& b) { return b.rest.nnz() > 0; }, blocks);
   }
+  void reserve(scratch_layout& layout) { rest_sums = layout.add<V>(has_rest() ? rows : 0); }
   footprint storage() const {
-    footprint size = std::visit([](const auto& b) { return b.storage(); }, blocks);
-    size.bytes += rest_sums.bytes();
-    return size;
+    return std::visit([](const auto& b) { return b.storage(); }, blocks);
   }
   std::string encodings() const {
     return std::visit(

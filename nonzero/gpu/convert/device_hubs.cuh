@@ -244,7 +244,7 @@ template <class Value, class V, class Offset> struct device_hubs {
   vector<std::uint8_t> coded_value;
   vector<float> single_value;
   vector<Value> full_value;
-  mutable vector<V> hub_x, segment_sum;  // written and read by each multiply
+  scratch_array<V> hub_x, segment_sum;
   offset segments = 0;
   std::uint64_t padding_bytes = 0;
 
@@ -253,8 +253,10 @@ template <class Value, class V, class Offset> struct device_hubs {
               const prepare_options& options) {
     hubs_maker<Queue, device_hubs, Value, Offset>(queue, a->template view<Offset>(), options, *this)
         .make(room_for_hubs<V>(queue, a->nnz));
-    hub_x = vector<V>(options.on, hub.size());
-    segment_sum = vector<V>(options.on, static_cast<std::size_t>(segments));
+  }
+  void reserve(scratch_layout& layout) {
+    hub_x = layout.add<V>(static_cast<std::int64_t>(hub.size()));
+    segment_sum = layout.add<V>(segments);
   }
   hubs_view<Value, Offset> view() const {
     const auto count = [](const auto& values) { return static_cast<std::int64_t>(values.size()); };
@@ -284,7 +286,7 @@ template <class Value, class V, class Offset> struct device_hubs {
   footprint storage() const {
     return {
         bytes_of(hub, split_row, segment_begin, target, hub_length, rest_length, slices, hub_number, rest_col,
-                 constant, dictionary, coded_value, single_value, full_value, hub_x, segment_sum),
+                 constant, dictionary, coded_value, single_value, full_value),
         padding_bytes};
   }
 };

@@ -104,14 +104,15 @@ template <class A, class Offset, class V = A> struct device_sell {
                    segment_val.data());
     slice_begin = std::move(layout.slice_begin);
   }
-  sell_view<A, V, Offset> view() const {
+  void reserve(scratch_layout& layout) { segments.reserve(layout); }
+  sell_view<A, V, Offset> view(std::byte* set) const {
     return {rows,
             row.first.data(),
             row.listed.data(),
             slice_begin.data(),
             col.data(),
             values_of(val.data(), one_value),
-            segments.view(),
+            segments.view(set),
             segment_col.data(),
             values_of(segment_val.data(), one_value)};
   }

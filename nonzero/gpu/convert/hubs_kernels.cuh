@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <nonzero/formats/hubs.hpp>
+#include <nonzero/gpu/load.cuh>
 #include <nonzero/gpu/values.cuh>
 #include <nonzero/gpu/warp.cuh>
 
@@ -68,7 +69,7 @@ __device__ inline void add_value(unsigned long long bits, unsigned long long* ce
   auto at = static_cast<unsigned>(scatter(bits) >> 52);
   // After `most` other values there are too many.
   for (unsigned tries = 0; tries <= value_table::most; ++tries) {
-    unsigned long long found = cell[at];  // may be out of date: then atomicCAS returns the present value
+    unsigned long long found = load_atomic(cell + at);  // if out of date, atomicCAS returns the present value
     if (found == value_table::no_value) {
       found = atomicCAS(&cell[at], value_table::no_value, bits);
       if (found == value_table::no_value) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <nonzero/gpu/convert/warp_packed_patterns.cuh>
+#include <nonzero/gpu/load.cuh>
 #include <nonzero/gpu/shared.cuh>
 
 // The kernels that make warp_packed from CSR on a device, with the same arrays as to_warp_packed
@@ -190,14 +191,14 @@ template <class T> __device__ T* offset_place(T* offsets, const warp_packed_patt
 
 __device__ inline void write_offset(std::uint8_t* to, std::uint8_t width, std::uint32_t value) {
   if (width == 1) *to = static_cast<std::uint8_t>(value);
-  if (width == 2) *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(value);
-  if (width == 4) *reinterpret_cast<std::uint32_t*>(to) = value;
+  if (width == 2) store_as(to, static_cast<std::uint16_t>(value));
+  if (width == 4) store_as(to, value);
 }
 
 __device__ inline std::uint32_t read_offset(const std::uint8_t* from, std::uint8_t width) {
   if (width == 1) return *from;
-  if (width == 2) return *reinterpret_cast<const std::uint16_t*>(from);
-  return width == 4 ? *reinterpret_cast<const std::uint32_t*>(from) : 0U;
+  if (width == 2) return load_as<std::uint16_t>(from);
+  return width == 4 ? load_as<std::uint32_t>(from) : 0U;
 }
 
 // A warp per slice that owns a pattern writes it.

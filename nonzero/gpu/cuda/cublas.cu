@@ -44,29 +44,31 @@ template <class V> class by_cublas final : public gpu::small_vector_kernels<V, c
  public:
   by_cublas(const std::shared_ptr<device>& on, std::size_t size)
       : gpu::small_vector_kernels<V, cuda_queue>(on, size),
-        number_(static_cast<const cuda_gpu&>(*on).number()) {
+        number_(static_cast<const cuda_gpu&>(*on).number()),
+        handles_(on, 0, 2, [this](std::byte*) { return make_handle(); }) {
     if (size > static_cast<std::size_t>(std::numeric_limits<int>::max()))
       throw unsupported("cuBLAS's vectors have at most 2^31 - 1 numbers");
-    const current_device current(number_);
-    cublasHandle_t made = nullptr;
-    library_.require_success(library_.create(&made), "cublasCreate");
-    handle_.reset(made);
   }
   std::string_view name() const override { return "cuBLAS"; }
 
  private:
-  struct destroy {
-    void operator()(cublasHandle_t made) const noexcept { loaded<cublas_library<V>>().destroy(made); }
-  };
+  /// A handle for each stream or graph that uses them at once: cuBLAS keeps work space with it.
+  std::shared_ptr<void> make_handle() const {
+    cublasHandle_t made = nullptr;
+    library_.require_success(library_.create(&made), "cublasCreate");
+    return {made, [](cublasHandle_t ends) { loaded<cublas_library<V>>().destroy(ends); }};
+  }
 
   /// function(handle, length, args...) in a stream; `mode`: where the numbers among the arguments lie.
   template <class Function, class... Args>
   void run(const char* name, cublasPointerMode_t mode, stream in, Function function, Args... args) const {
     const current_device current(number_);
-    library_.require_success(library_.set_stream(handle_.get(), static_cast<cudaStream_t>(in.handle)),
+    const auto set = handles_.lend(in);
+    const auto handle = static_cast<cublasHandle_t>(set.attached());
+    library_.require_success(library_.set_stream(handle, static_cast<cudaStream_t>(in.handle)),
                              "cublasSetStream");
-    library_.require_success(library_.set_pointer_mode(handle_.get(), mode), "cublasSetPointerMode");
-    library_.require_success(function(handle_.get(), static_cast<int>(this->size()), args...), name);
+    library_.require_success(library_.set_pointer_mode(handle, mode), "cublasSetPointerMode");
+    library_.require_success(function(handle, static_cast<int>(this->size()), args...), name);
   }
 
   void run_dot(const V* x, const V* y, V* to, stream in) const override {
@@ -88,7 +90,7 @@ template <class V> class by_cublas final : public gpu::small_vector_kernels<V, c
 
   const cublas_library<V>& library_ = loaded<cublas_library<V>>();
   int number_;
-  std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, destroy> handle_;
+  cuda_scratch handles_;
 };
 
 }  // namespace

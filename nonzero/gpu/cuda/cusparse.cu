@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <mutex>
 #include <type_traits>
 
 #include <cusparse.h>
@@ -148,16 +150,17 @@ template <class V> cusparse_matrix describe(const device_sliced_ell<V>& a) {
   return cusparse_matrix(made);
 }
 
-template <class V> cusparse_vector describe(const vector<V>& values) {
+template <class V> cusparse_vector describe(V* values, index size) {
   cusparseDnVecDescr_t made = nullptr;
-  require_success(cusparse().create_vector(&made, static_cast<std::int64_t>(values.size()), writable(values),
-                                           value_type<V>),
-                  "cusparseCreateDnVec");
+  require_success(cusparse().create_vector(&made, size, values, value_type<V>), "cusparseCreateDnVec");
   return cusparse_vector(made);
 }
 
 /// A matrix as cuSPARSE multiplies it. Held: one of the above. A matrix without entries is multiplied here,
 /// as cuSPARSE does not document empty arrays.
+///
+/// Thread safety: multiplies that run at once have descriptors and work space of their own, as those of our
+/// kernels have a scratch set; they share the handle, one after the other.
 template <class V, class Held> class described_matrix {
  public:
   template <class Source>
@@ -169,28 +172,15 @@ template <class V, class Held> class described_matrix {
     cusparseHandle_t made = nullptr;
     require_success(library.create(&made), "cusparseCreate");
     handle_.reset(made);
-    matrix_ = describe(held_);
-    // The descriptors need vectors now; each multiply replaces them by its own.
-    const vector<V> x(options.on, static_cast<std::size_t>(held_.cols));
-    const vector<V> y(options.on, static_cast<std::size_t>(held_.rows));
-    x_ = describe(x);
-    y_ = describe(y);
-    const V one = 1, zero = 0;
-    std::size_t bytes = 0;
-    require_success(library.buffer_size(handle_.get(), operation, &one, matrix_.get(), x_.get(), &zero,
-                                        y_.get(), value_type<V>, algorithm_, &bytes),
-                    "cusparseSpMV_bufferSize");
-    // Never a null pointer, which cuSPARSE could take for a missing buffer.
-    buffer_ = vector<std::byte>(options.on, bytes > 0 ? bytes : 1);
-    if (is_worth_preprocessing())
-      require_success(library.preprocess(handle_.get(), operation, &one, matrix_.get(), x_.get(), &zero,
-                                         y_.get(), value_type<V>, algorithm_, buffer_.data()),
-                      "cusparseSpMV_preprocess");
-    options.on->synchronize({});  // before x and y go
+    options.on->synchronize({});  // what describes the matrix is made in another stream
+    constexpr int sets = 2;       // for a stream and a graph
+    sets_ = std::make_unique<cuda_scratch>(
+        options.on, work_space(options.on), sets,
+        [this, on = options.on.get()](std::byte* buffer) { return prepare(*on, buffer); });
   }
   footprint storage() const {
     const footprint size = held_.storage();
-    return {size.bytes + buffer_.bytes(), size.padding_bytes};
+    return {size.bytes + (sets_ ? sets_->bytes() : 0), size.padding_bytes};
   }
 
   void multiply(cuda_queue& queue, const V* x, V* y, const scale_and_add<V>& finish) const {
@@ -198,16 +188,57 @@ template <class V, class Held> class described_matrix {
       return gpu::launch_threads(queue, "scale", held_.rows, gpu::scale_kernel<V>, held_.rows, finish.beta,
                                  y);
     const cusparse_library& library = cusparse();
+    const auto set = sets_->lend({queue.native_stream()});
+    const auto& own = *static_cast<const descriptors*>(set.attached());
+    const std::lock_guard lock(handle_mutex_);
     require_success(library.set_stream(handle_.get(), queue.native_stream()), "cusparseSetStream");
-    require_success(library.set_values(x_.get(), const_cast<V*>(x)), "cusparseDnVecSetValues");
-    require_success(library.set_values(y_.get(), y), "cusparseDnVecSetValues");
-    require_success(library.multiply(handle_.get(), operation, &finish.alpha, matrix_.get(), x_.get(),
-                                     &finish.beta, y_.get(), value_type<V>, algorithm_, buffer_.data()),
+    require_success(library.set_values(own.x.get(), const_cast<V*>(x)), "cusparseDnVecSetValues");
+    require_success(library.set_values(own.y.get(), y), "cusparseDnVecSetValues");
+    require_success(library.multiply(handle_.get(), operation, &finish.alpha, own.matrix.get(), own.x.get(),
+                                     &finish.beta, own.y.get(), value_type<V>, algorithm_, set.data()),
                     "cusparseSpMV");
   }
 
  private:
   static constexpr cusparseOperation_t operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
+
+  struct descriptors {
+    cusparse_matrix matrix;
+    cusparse_vector x, y;
+
+    descriptors(const Held& held, V* for_x, V* for_y)
+        : matrix(describe(held)), x(describe(for_x, held.cols)), y(describe(for_y, held.rows)) {}
+  };
+
+  /// The bytes of a buffer. Never 0: cuSPARSE could take a null pointer for a missing buffer.
+  std::size_t work_space(const std::shared_ptr<device>& on) const {
+    vector<V> x(on, static_cast<std::size_t>(held_.cols)), y(on, static_cast<std::size_t>(held_.rows));
+    const descriptors some(held_, x.data(), y.data());
+    const V one = 1, zero = 0;
+    std::size_t bytes = 0;
+    require_success(cusparse().buffer_size(handle_.get(), operation, &one, some.matrix.get(), some.x.get(),
+                                           &zero, some.y.get(), value_type<V>, algorithm_, &bytes),
+                    "cusparseSpMV_bufferSize");
+    return std::max<std::size_t>(bytes, 1);
+  }
+
+  /// Descriptors for multiplies with a buffer. They need vectors now; each multiply replaces them by its own.
+  std::shared_ptr<void> prepare(device& on, std::byte* buffer) const {
+    auto& gpu = static_cast<cuda_gpu&>(on);
+    const cudaStream_t in = gpu.own_stream();
+    cuda_temporary<V> x(gpu, in, static_cast<std::size_t>(held_.cols)),
+        y(gpu, in, static_cast<std::size_t>(held_.rows));
+    auto made = std::make_shared<descriptors>(held_, x.data(), y.data());
+    const V one = 1, zero = 0;
+    const std::lock_guard lock(handle_mutex_);
+    require_success(cusparse().set_stream(handle_.get(), in), "cusparseSetStream");
+    if (is_worth_preprocessing())
+      require_success(cusparse().preprocess(handle_.get(), operation, &one, made->matrix.get(), made->x.get(),
+                                            &zero, made->y.get(), value_type<V>, algorithm_, buffer),
+                      "cusparseSpMV_preprocess");
+    on.synchronize({in});
+    return made;
+  }
 
   /// Only the algorithms for CSR preprocess.
   bool is_worth_preprocessing() const {
@@ -218,10 +249,9 @@ template <class V, class Held> class described_matrix {
   // In this order, so that descriptors are destroyed before the arrays that they describe.
   Held held_;
   cusparseSpMVAlg_t algorithm_;
-  mutable vector<std::byte> buffer_;  // cuSPARSE's work space; one multiply at a time
-  cusparse_handle handle_;            // none for a matrix without entries
-  cusparse_matrix matrix_;
-  cusparse_vector x_, y_;
+  cusparse_handle handle_;  // none for a matrix without entries
+  mutable std::mutex handle_mutex_;
+  std::unique_ptr<cuda_scratch> sets_;
 };
 
 /// The kernel of an algorithm, as prepared_on_gpu.cuh wants it. Held<V, Offset>: the matrix that it takes.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include <nonzero/formats/footprint.hpp>
 #include <nonzero/gpu/cuda/gpu.cuh>
@@ -65,11 +67,15 @@ class recorded_calls {
   recorded_calls(int wanted, const std::function<void(stream)>& body) {
     constexpr int fewest = 32, most = 64;
     if (wanted < fewest) return;
-    cudaGraph_t graph = record(std::min(wanted, most), body);
-    if (graph != nullptr && cudaGraphInstantiate(&ready_, graph, 0) == cudaSuccess)
-      calls_ = std::min(wanted, most);
-    if (graph != nullptr) cudaGraphDestroy(graph);
-    cudaGetLastError();  // what cannot be recorded is called instead: clear the error for later calls
+    const int calls = std::min(wanted, most);
+    capture made;
+    if (!made.is_on) return;
+    try {
+      for (int i = 0; i < calls; ++i) body({made.in});
+    } catch (const error&) {
+      return;
+    }
+    if (made.end() && cudaGraphInstantiate(&ready_, made.graph, 0) == cudaSuccess) calls_ = calls;
   }
   recorded_calls(const recorded_calls&) = delete;
   recorded_calls& operator=(const recorded_calls&) = delete;
@@ -81,26 +87,29 @@ class recorded_calls {
   void launch(cudaStream_t in) const { require_success(cudaGraphLaunch(ready_, in), "cudaGraphLaunch"); }
 
  private:
-  static cudaGraph_t record(int calls, const std::function<void(stream)>& body) {
+  /// A stream that is capturing, and what it has captured.
+  struct capture {
     cudaStream_t in = nullptr;
-    if (cudaStreamCreateWithFlags(&in, cudaStreamNonBlocking) != cudaSuccess) return nullptr;
     cudaGraph_t graph = nullptr;
-    if (cudaStreamBeginCapture(in, cudaStreamCaptureModeThreadLocal) == cudaSuccess) {
-      bool is_recorded = true;
-      try {
-        for (int i = 0; i < calls; ++i) body({in});
-      } catch (const error&) {
-        is_recorded = false;
-      }
-      const bool has_ended = cudaStreamEndCapture(in, &graph) == cudaSuccess;
-      if (graph != nullptr && !(is_recorded && has_ended)) {
-        cudaGraphDestroy(graph);
-        graph = nullptr;
-      }
+    bool is_on = false;
+
+    capture() {
+      if (cudaStreamCreateWithFlags(&in, cudaStreamNonBlocking) != cudaSuccess) return;
+      is_on = cudaStreamBeginCapture(in, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
     }
-    cudaStreamDestroy(in);
-    return graph;
-  }
+    capture(const capture&) = delete;
+    capture& operator=(const capture&) = delete;
+    ~capture() {
+      end();
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      if (in != nullptr) cudaStreamDestroy(in);
+      cudaGetLastError();  // what cannot be recorded is called instead: clear the error for later calls
+    }
+    bool end() {
+      const bool was_on = std::exchange(is_on, false);
+      return was_on && cudaStreamEndCapture(in, &graph) == cudaSuccess && graph != nullptr;
+    }
+  };
 
   cudaGraphExec_t ready_ = nullptr;
   int calls_ = 0;
@@ -141,13 +150,15 @@ std::shared_ptr<device> cuda_device(int number) {
 // Pool and stream live as long as the program. They are never destroyed: the driver may be gone by the time
 // static objects are.
 void cuda_gpu::make_pool() {
-  if (!has_pools(number_)) return;
   const current_device current(number_);
+  const any_capture_allowed allowed;
+  if (stream_ == nullptr)
+    require_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  if (!has_pools(number_)) return;
   cudaMemPoolProps wanted{};
   wanted.allocType = cudaMemAllocationTypePinned;
   wanted.location.type = cudaMemLocationTypeDevice;
   wanted.location.id = number_;
-  require_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   cudaMemPool_t made = nullptr;
   require_success(cudaMemPoolCreate(&made, &wanted), "cudaMemPoolCreate");
   std::uint64_t kept = properties_.memory_bytes / 4;  // leave the rest for other users of the GPU
@@ -156,9 +167,14 @@ void cuda_gpu::make_pool() {
   pool_ = made;
 }
 
+cudaStream_t cuda_gpu::own_stream() {
+  begin_use();
+  return stream_;
+}
+
 void* cuda_gpu::allocate(std::size_t bytes) {
-  std::call_once(has_tried_pool_, [&] { make_pool(); });
-  void* const memory = allocate_in(stream_, bytes);
+  const any_capture_allowed allowed;
+  void* const memory = allocate_in(own_stream(), bytes);
   // Memory that another stream has released may become usable only after that stream's work.
   if (pool_ != nullptr) {
     const current_device current(number_);
@@ -168,34 +184,81 @@ void* cuda_gpu::allocate(std::size_t bytes) {
 }
 
 void cuda_gpu::release(void* memory, std::size_t) noexcept {
-  if (pool_ == nullptr) return forget(cudaFree(memory));  // whatever the current device is
   int before = 0;
   forget(cudaGetDevice(&before));
   forget(cudaSetDevice(number_));
-  forget(cudaDeviceSynchronize());
-  forget(cudaFreeAsync(memory, stream_));
+  {
+    const any_capture_allowed allowed;
+    free_kept();
+    if (!free_now(memory)) {
+      const std::lock_guard lock(mutex_);
+      try {
+        kept_.push_back(memory);
+      } catch (const std::bad_alloc&) {  // lost, which is better than freed while it is in use
+      }
+    }
+  }
   forget(cudaSetDevice(before));
 }
 
+/// Whether nothing can be using the memory any more; it is freed then.
+bool cuda_gpu::free_now(void* memory) noexcept {
+  const cudaError_t status = pool_ == nullptr ? cudaFree(memory) : cudaDeviceSynchronize();
+  forget(status);
+  if (status != cudaSuccess) return false;
+  if (pool_ != nullptr) forget(cudaFreeAsync(memory, stream_));
+  return true;
+}
+
+/// Frees what could not be freed before.
+void cuda_gpu::free_kept() noexcept {
+  const std::lock_guard lock(mutex_);
+  while (!kept_.empty() && free_now(kept_.back())) kept_.pop_back();
+}
+
 void* cuda_gpu::allocate_in(cudaStream_t in, std::size_t bytes) {
-  std::call_once(has_tried_pool_, [&] { make_pool(); });
+  begin_use();
   const current_device current(number_);
+  const auto ask = [&](void*& memory) {
+    return pool_ == nullptr ? cudaMalloc(&memory, bytes)
+                            : cudaMallocFromPoolAsync(&memory, bytes, pool_, in);
+  };
   void* memory = nullptr;
-  if (pool_ == nullptr) {
-    const cudaError_t status = cudaMalloc(&memory, bytes);
-    if (status != cudaSuccess) refuse("cudaMalloc", status, bytes);
-    return memory;
-  }
-  cudaError_t status = cudaMallocFromPoolAsync(&memory, bytes, pool_, in);
+  cudaError_t status = ask(memory);
   if (status == cudaErrorMemoryAllocation) {
-    // The free memory of the pool may be fragmented: give it back to the driver and ask again.
+    // What was released may be in use no more, and the free memory of the pool may be fragmented: give it
+    // back to the driver and ask again.
     cudaGetLastError();
-    forget(cudaDeviceSynchronize());
-    forget(cudaMemPoolTrimTo(pool_, 0));
-    status = cudaMallocFromPoolAsync(&memory, bytes, pool_, in);
+    const any_capture_allowed allowed;
+    free_kept();
+    if (pool_ != nullptr) {
+      forget(cudaDeviceSynchronize());
+      forget(cudaMemPoolTrimTo(pool_, 0));
+    }
+    status = ask(memory);
   }
-  if (status != cudaSuccess) refuse("cudaMallocFromPoolAsync", status, bytes);
+  if (status != cudaSuccess)
+    refuse(pool_ == nullptr ? "cudaMalloc" : "cudaMallocFromPoolAsync", status, bytes);
   return memory;
+}
+
+void cuda_gpu::fill_with_zeros(void* memory, std::size_t bytes) {
+  const current_device current(number_);
+  const any_capture_allowed allowed;
+  require_success(cudaMemsetAsync(memory, 0, bytes, own_stream()), "cudaMemsetAsync");
+  require_success(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
+
+// All that there is, once: two threads that each asked for what they need could take it from each other.
+void cuda_gpu::allow_most_shared(const void* kernel, const char* name) {
+  const std::lock_guard lock(mutex_);
+  if (with_most_shared_.count(kernel) > 0) return;
+  cudaFuncAttributes found{};
+  require_success(cudaFuncGetAttributes(&found, kernel), "cudaFuncGetAttributes for ", name);
+  const int most = static_cast<int>(properties_.shared_bytes - found.sharedSizeBytes);
+  require_success(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+                  "cudaFuncSetAttribute for ", name);
+  with_most_shared_.insert(kernel);
 }
 
 void cuda_gpu::release_in(cudaStream_t in, void* memory) noexcept {

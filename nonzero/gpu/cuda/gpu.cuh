@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <cuda_runtime.h>
 
 #include <nonzero/core/errors.hpp>
 #include <nonzero/gpu/cuda/device.hpp>
+#include <nonzero/gpu/cuda/scratch.cuh>
 
 // A GPU, its memory, and how kernels are launched on it.
 namespace nz {
@@ -46,6 +49,20 @@ class current_device {
   bool has_changed_ = false;
 };
 
+/// While this lives, this thread may make calls that a capture elsewhere would make fail and that would end
+/// it: for what concerns no stream of the program.
+class any_capture_allowed {
+ public:
+  any_capture_allowed() { exchange(); }
+  any_capture_allowed(const any_capture_allowed&) = delete;
+  any_capture_allowed& operator=(const any_capture_allowed&) = delete;
+  ~any_capture_allowed() { exchange(); }
+
+ private:
+  void exchange() noexcept { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 /// The device of kind `cuda`: a GPU and what its driver says about it. Freed memory is kept in a pool, as
 /// asking the driver each time takes longer than converting a small matrix. The pool is separate from the
 /// program's other pools. Where the GPU has no pools, memory comes from the driver.
@@ -62,7 +79,8 @@ class cuda_gpu final : public device {
   std::uint64_t memory_bytes() const override { return properties_.memory_bytes; }
   /// Memory that any stream may use at once. Throws `device_error` with what is free where it is out of it.
   void* allocate(std::size_t bytes) override;
-  /// Waits for all work of the GPU, as cudaFree does: another stream may have been using it.
+  /// Waits for all work of the GPU, as cudaFree does: another stream may have been using it. Where that
+  /// fails, as while a graph is captured, the memory is freed by a later call.
   void release(void* memory, std::size_t bytes) noexcept override;
   void copy(void* to, const void* from, std::size_t bytes, stream in) override;
   void synchronize(stream in) override;
@@ -71,17 +89,31 @@ class cuda_gpu final : public device {
   /// As allocate() and release(), for memory that only the work of one stream uses: neither waits.
   void* allocate_in(cudaStream_t in, std::size_t bytes);
   void release_in(cudaStream_t in, void* memory) noexcept;
+  /// Waits until it is done, but for no stream of the program.
+  void fill_with_zeros(void* memory, std::size_t bytes);
+  /// A stream of the library's own, in which nothing is left to do when a call of the library returns.
+  cudaStream_t own_stream();
+  /// Lets a kernel have all the dynamic shared memory that the GPU has for a block.
+  void allow_most_shared(const void* kernel, const char* name);
   /// The bytes of the pool that are in use, to look for leaks; 0 where the GPU has no pools.
   std::uint64_t used_bytes() const;
 
  private:
   void make_pool();
+  void begin_use() {
+    std::call_once(has_tried_pool_, [this] { make_pool(); });
+  }
+  bool free_now(void* memory) noexcept;
+  void free_kept() noexcept;
 
   int number_;
   cuda_properties properties_;
   std::once_flag has_tried_pool_;  // the first allocation does: an unused GPU is left alone
   cudaMemPool_t pool_ = nullptr;   // null: the GPU has none
-  cudaStream_t stream_ = nullptr;  // only for allocate() and release(), so never busy
+  cudaStream_t stream_ = nullptr;  // own_stream()
+  std::mutex mutex_;               // of the two below
+  std::vector<void*> kept_;        // released, but may be in use
+  std::set<const void*> with_most_shared_;
 };
 
 /// Numbers in a GPU's memory that only the work of one stream uses.
@@ -109,6 +141,7 @@ class cuda_queue {
  public:
   static constexpr device_kind kind = device_kind::cuda;
   static std::shared_ptr<device> default_device() { return cuda_device(); }
+  using scratch_pool = cuda_scratch;
 
   cuda_queue(device& on, stream in)
       : on_(static_cast<cuda_gpu&>(on)), current_(on_.number()), in_(static_cast<cudaStream_t>(in.handle)) {}
@@ -173,10 +206,7 @@ class cuda_queue {
     shape.attrs = &early;
     shape.numAttrs = is_early ? 1 : 0;
     if (shared_bytes > unasked_shared_bytes)
-      require_success(
-          cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-          "cudaFuncSetAttribute for ", name);
+      on_.allow_most_shared(reinterpret_cast<const void*>(kernel), name);
     const cudaError_t status = cudaLaunchKernelEx(&shape, kernel, static_cast<Params>(args)...);
     require_success(status, "launching ", name);
   }

@@ -30,6 +30,34 @@ constexpr dim3 longest_block{1024, 1024, 64};
 // Each lane that waits takes a stack, and each stack two of the 65,530 mappings that Linux allows a process.
 constexpr std::uint64_t most_stacks = 8192;
 
+// Stacks that the lanes of all launches together have left.
+struct stack_count {
+  std::mutex mutex;
+  std::condition_variable returned;
+  std::uint64_t left = most_stacks;
+};
+
+// The stacks that a block's lanes may take: waits until they are left. Who has some never waits for more.
+class some_stacks {
+ public:
+  some_stacks(stack_count& all, std::uint64_t count) : all_(all), count_(count) {
+    std::unique_lock lock(all_.mutex);
+    all_.returned.wait(lock, [&] { return all_.left >= count_; });
+    all_.left -= count_;
+  }
+  some_stacks(const some_stacks&) = delete;
+  some_stacks& operator=(const some_stacks&) = delete;
+  ~some_stacks() {
+    const std::lock_guard lock(all_.mutex);
+    all_.left += count_;
+    all_.returned.notify_all();
+  }
+
+ private:
+  stack_count& all_;
+  std::uint64_t count_;
+};
+
 // Fewer blocks than this are not worth waking a thread for.
 constexpr std::uint64_t blocks_per_thread = 4;
 
@@ -38,6 +66,8 @@ constexpr std::uint64_t blocks_per_thread = 4;
 // waits for them.
 class team {
  public:
+  stack_count stacks;  // here, so that a child process has all of them
+
   // Runs `work`, which must not throw, here and on up to `helpers` threads of the team; returns when all have
   // returned. Runs it here alone while another launch has the team, or where no thread can be had.
   void run(int helpers, const std::function<void()>& work) {
@@ -178,6 +208,8 @@ void run_blocks(const bound_kernel& kernel, const launch_options& options) {
   };
   the_team().run(threads - 1, [&] {
     try {
+      if (next >= blocks) return;
+      const some_stacks stacks(the_team().stacks, volume(kernel.shape.block));
       block runner(kernel, options.order);
       for (std::uint64_t i; (i = next.fetch_add(1)) < blocks;) {
         try {

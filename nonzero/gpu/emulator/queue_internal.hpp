@@ -16,11 +16,13 @@
 #include <nonzero/core/threads.hpp>
 #include <nonzero/gpu/emulator/device.hpp>
 #include <nonzero/gpu/emulator/launch_internal.hpp>
+#include <nonzero/gpu/emulator/scratch_internal.hpp>
 #include <nonzero/gpu/emulator/shared_internal.hpp>
 
 namespace nz {
 
-class emulated_gpu final : public host_memory_device {
+/// Tests derive devices with little memory from it.
+class emulated_gpu : public host_memory_device {
  public:
   device_kind kind() const override { return device_kind::emulator; }
   std::string description() const override {
@@ -37,6 +39,7 @@ class emulator_queue {
  public:
   static constexpr device_kind kind = device_kind::emulator;
   static std::shared_ptr<device> default_device() { return emulator_device(); }
+  using scratch_pool = emulator_scratch;
 
   emulator_queue(device& on, stream) : on_(static_cast<emulated_gpu&>(on)) {}
 

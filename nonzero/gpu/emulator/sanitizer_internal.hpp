@@ -16,7 +16,7 @@
 #  include <sanitizer/common_interface_defs.h>
 #endif
 
-// Tells AddressSanitizer when the stack changes; does nothing without it.
+// Tells AddressSanitizer when the stack changes, and where arrays end; does nothing without it.
 namespace nz::emulator::sanitizer {
 
 #ifdef NONZERO_ADDRESS_SANITIZER
@@ -32,12 +32,17 @@ inline void arrive(void* kept, const void** from_bottom, std::size_t* from_bytes
 }
 /// Forgets the red zones of frames that a fiber never returned from.
 inline void forget_frames(void* bottom, std::size_t bytes) { __asan_unpoison_memory_region(bottom, bytes); }
+/// Reports who touches memory between arrays, until it is freed.
+inline void forbid(void* memory, std::size_t bytes) { __asan_poison_memory_region(memory, bytes); }
+inline void allow(void* memory, std::size_t bytes) { __asan_unpoison_memory_region(memory, bytes); }
 #else
 inline constexpr bool is_on = false;
 
 inline void leave_for(void**, const void*, std::size_t) {}
 inline void arrive(void*, const void**, std::size_t*) {}
 inline void forget_frames(void*, std::size_t) {}
+inline void forbid(void*, std::size_t) {}
+inline void allow(void*, std::size_t) {}
 #endif
 
 }  // namespace nz::emulator::sanitizer

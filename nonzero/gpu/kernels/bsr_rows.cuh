@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include <nonzero/gpu/convert/device_bsr.cuh>
@@ -91,17 +92,19 @@ struct bsr_rows_launch {
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const device_bsr<A, Offset, V>& a, const V* x, V* y, Epilogue finish) {
+  static void multiply(Queue& queue, const device_bsr<A, Offset, V>& a, std::byte* set, const V* x, V* y,
+                       Epilogue finish) {
+    V* const rest_sums = a.has_rest() ? a.rest_sums.in(set) : nullptr;
     const auto launch = [&]<class Held>(const device_blocks<Held, Offset>& held) {
       if (const csr_view<Held, Offset> rest = held.rest.view(); rest.nnz() > 0)
         with_lanes(lanes_for(rest.rows, rest.nnz()), [&](auto lanes) {
           launch_threads(queue, "bsr_rows (rest)", std::int64_t{lanes.value} * rest.rows,
                          bsr_rest_kernel<lanes.value, Held, V, Offset>, rest, held.rest.row.data(), x,
-                         a.rest_sums.data());
+                         rest_sums);
         });
       with_block_size(held.block_size, [&](auto size) {
         queue.launch("bsr_rows", blocks_of(held), slices_per_block(size.value) * size.value * slice_height,
-                     bsr_rows_kernel<size.value, Held, V, Offset, Epilogue>, held.view(a.rest_sums.data()), x,
+                     bsr_rows_kernel<size.value, Held, V, Offset, Epilogue>, held.view(static_cast<const V*>(rest_sums)), x,
                      y, finish);
       });
     };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -40,6 +41,7 @@ template <class A, class V, class Offset> struct csr_in_groups : csr_or_one_valu
       : csr_or_one_value<A, Offset>(queue, a, options),
         lanes(lanes_of_group(queue, this->rows, this->nnz())),
         segments(queue, options.on, this->rows, this->row_begin.data(), split_rule_for(lanes), nullptr) {}
+  void reserve(scratch_layout& layout) { segments.reserve(layout); }
   footprint storage() const { return {shared_csr<A, Offset>::storage().bytes + segments.bytes(), 0}; }
 };
 
@@ -102,11 +104,11 @@ struct csr_groups_launch {
   }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const csr_in_groups<A, V, Offset>& a, const V* x, V* y,
+  static void multiply(Queue& queue, const csr_in_groups<A, V, Offset>& a, std::byte* set, const V* x, V* y,
                        Epilogue finish) {
     const auto launch = [&](auto kernel) {
       queue.launch("csr_groups", blocks(queue, a), threads_per_block, kernel, a.view(), a.values(),
-                   split_rule_for(a.lanes).longest_short, a.segments.view(), x, y, finish);
+                   split_rule_for(a.lanes).longest_short, a.segments.view(set), x, y, finish);
     };
     with_one_of<2, 4, 8, 32>(a.lanes, [&](auto lanes) {
       if (a.segments.size() == 0)

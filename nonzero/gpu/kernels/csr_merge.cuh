@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -210,17 +211,18 @@ struct csr_merge_launch {
   static std::int64_t blocks(const auto&, const auto& a) { return a.blocks() + finishing_blocks(a); }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const csr_in_tiles<A, V, Offset>& a, const V* x, V* y, Epilogue finish) {
+  static void multiply(Queue& queue, const csr_in_tiles<A, V, Offset>& a, std::byte* set, const V* x, V* y,
+                       Epilogue finish) {
     const auto launch = [&](auto kernel) {
       queue.launch("csr_merge", a.blocks(), threads_per_block, kernel, a.view(), a.row_begin.data(),
-                   a.values(), a.tiles(), x, y, finish);
+                   a.values(), a.tiles(set), x, y, finish);
     };
     if constexpr (std::is_same_v<Epilogue, scale_and_add<V>>)
       if (a.finishes_split_rows()) return launch(csr_merge_kernel<true, A, V, Offset, Epilogue>);
     launch(csr_merge_kernel<false, A, V, Offset, Epilogue>);
     queue.launch_dependent("csr_merge_finish", finishing_blocks(a), threads_per_block,
                            csr_merge_finish_kernel<V, Offset, Epilogue>, a.rows, a.tile_count(),
-                           a.tile_row.data(), a.row_begin.data(), a.head.data(), a.tail.data(), y,
+                           a.tile_row.data(), a.row_begin.data(), a.head.in(set), a.tail.in(set), y,
                            after_blocks(finish, a.blocks()));
   }
 

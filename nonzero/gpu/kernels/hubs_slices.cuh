@@ -182,20 +182,20 @@ struct hubs_slices_launch {
   }
 
   template <class Queue, class Value, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const device_hubs<Value, V, Offset>& a, const V* x, V* y,
-                       Epilogue finish) {
+  static void multiply(Queue& queue, const device_hubs<Value, V, Offset>& a, std::byte* set, const V* x,
+                       V* y, Epilogue finish) {
     const auto count = [](const auto& values) { return static_cast<std::int64_t>(values.size()); };
     launch_threads(queue, "gather_hubs", count(a.hub), gather_hubs_kernel<V>, count(a.hub), a.hub.data(), x,
-                   a.hub_x.data());
+                   a.hub_x.in(set));
     const std::int64_t blocks = blocks_of_slices(queue, a);
     queue.launch_with_shared("hubs_slices", blocks, threads_of(a),
                              (a.hub.size() + a.dictionary.size()) * sizeof(V),
-                             hubs_slices_kernel<Value, V, Offset, Epilogue>, a.view(), a.hub_x.data(), x, y,
-                             a.segment_sum.data(), finish);
+                             hubs_slices_kernel<Value, V, Offset, Epilogue>, a.view(), a.hub_x.in(set), x, y,
+                             a.segment_sum.in(set), finish);
     with_one_of<8, 32>(lanes_of_split_row(queue, a), [&](auto lanes) {
       queue.launch_dependent("hubs_finish", blocks_of_split_rows(queue, a), threads_per_block,
                              hubs_finish_kernel<lanes.value, V, Epilogue>, count(a.split_row),
-                             a.split_row.data(), a.segment_begin.data(), a.segment_sum.data(), y,
+                             a.split_row.data(), a.segment_begin.data(), a.segment_sum.in(set), y,
                              after_blocks(finish, blocks));
     });
   }

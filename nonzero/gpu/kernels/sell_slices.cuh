@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <nonzero/gpu/convert/device_sell.cuh>
@@ -88,9 +89,10 @@ struct sell_slices_launch {
   static std::int64_t split_rows(const auto& a) { return a.segments.split_rows(); }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const device_sell<A, Offset, V>& a, const V* x, V* y, Epilogue finish) {
+  static void multiply(Queue& queue, const device_sell<A, Offset, V>& a, std::byte* set, const V* x, V* y,
+                       Epilogue finish) {
     const auto launch = [&](auto kernel) {
-      queue.launch("sell_slices", blocks(queue, a), threads_per_block, kernel, a.view(), x, y, finish);
+      queue.launch("sell_slices", blocks(queue, a), threads_per_block, kernel, a.view(set), x, y, finish);
     };
     if (a.segments.size() == 0)
       launch(sell_slices_kernel<false, A, V, Offset, Epilogue>);

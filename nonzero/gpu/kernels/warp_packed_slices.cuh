@@ -42,9 +42,8 @@ __device__ V sum_of_slice(const warp_packed_pattern& p, const warp_packed_step<A
   };
   if (p.width == 0) return sum_by([=](offset) { return lane; });
   if (p.width == 1) return sum_by([=](offset k) { return mine[k * 32]; });
-  if (p.width == 2)
-    return sum_by([at = reinterpret_cast<const std::uint16_t*>(mine)](offset k) { return at[k * 32]; });
-  return sum_by([at = reinterpret_cast<const std::uint32_t*>(mine)](offset k) { return at[k * 32]; });
+  if (p.width == 2) return sum_by([=](offset k) { return load_as<std::uint16_t>(mine + k * 64); });
+  return sum_by([=](offset k) { return load_as<std::uint32_t>(mine + k * 128); });
 }
 
 /// The same for any encoding of values.

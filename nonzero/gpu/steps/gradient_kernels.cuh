@@ -116,30 +116,36 @@ template <class V, class Queue> class device_gradient_kernels final : public gra
       : on_(std::move(on)),
         size_(static_cast<std::int64_t>(size)),
         blocks_(std::max<std::int64_t>(1, vector_blocks(size_))),
-        sums_(on_, static_cast<std::size_t>(2 * blocks_)) {}
+        sums_(layout_.add<double>(2 * blocks_)),
+        scratch_(on_, layout_) {}
 
   void begin(const gradient_vectors<V>& v, double threshold, gradient_state* state,
              stream in) const override {
     Queue queue(*on_, in);
-    queue.launch("begin_gradients", blocks_, threads_per_block, begin_gradients_kernel<V>, size_, v,
-                 sums_.data());
-    queue.launch("first_state", 1, threads_per_block, first_state_kernel<gradient_state>, blocks_,
-                 sums_.data(), threshold, state);
+    const auto set = scratch_.lend(in);
+    double* const sums = sums_.in(set.data());
+    queue.launch("begin_gradients", blocks_, threads_per_block, begin_gradients_kernel<V>, size_, v, sums);
+    queue.launch("first_state", 1, threads_per_block, first_state_kernel<gradient_state>, blocks_, sums,
+                 threshold, state);
   }
 
   void advance(const gradient_vectors<V>& v, const double* curvature, double threshold,
                const gradient_state* before, gradient_state* after, stream in) const override {
     Queue queue(*on_, in);
+    const auto set = scratch_.lend(in);
+    double* const sums = sums_.in(set.data());
     queue.launch_dependent("update_residual", blocks_, threads_per_block, update_residual_kernel<V>, size_,
-                           curvature, before, v, sums_.data());
+                           curvature, before, v, sums);
     queue.launch_dependent("update_direction", blocks_, threads_per_block, update_direction_kernel<V>, size_,
-                           curvature, threshold, before, v, blocks_, sums_.data(), after);
+                           curvature, threshold, before, v, blocks_, sums, after);
   }
 
  private:
   std::shared_ptr<device> on_;
   std::int64_t size_, blocks_;
-  mutable vector<double> sums_;  // of the iteration in flight
+  scratch_layout layout_;
+  scratch_array<double> sums_;
+  typename Queue::scratch_pool scratch_;
 };
 
 }  // namespace nz::gpu

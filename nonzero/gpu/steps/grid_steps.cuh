@@ -17,7 +17,7 @@ namespace nz::gpu {
 template <class Queue, class V> class line_steps_on final : public grid_steps<V> {
  public:
   line_steps_on(const cell_grid& grid, V factor, const std::shared_ptr<device>& on)
-      : grid_steps<V>(grid, factor, on), blocks_(blocks_of(grid)), sums_(on, blocks_) {}
+      : grid_steps<V>(grid, factor, on), blocks_(blocks_of(grid)), sums_(layout_, blocks_), scratch_(on, layout_) {}
   int steps_in_pass(std::int64_t wanted) const override {
     return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, line_cells));
   }
@@ -29,14 +29,17 @@ template <class Queue, class V> class line_steps_on final : public grid_steps<V>
   }
   void run_pass(int steps, const V* from, V* to, double* norm, stream in) override {
     Queue queue(*this->where(), in);
+    const auto set = scratch_.lend(in);
     queue.launch("line_steps", blocks_, threads_per_block, line_steps_kernel<V>, this->grid().side,
                  this->grid().edge == grid_edge::mirror, this->factor(), steps, from, to,
-                 norm == nullptr ? nullptr : sums_.data());
-    if (norm != nullptr) sums_.add_up(queue, 1, norm);
+                 norm == nullptr ? nullptr : sums_.data(set.data()));
+    if (norm != nullptr) sums_.add_up(queue, 1, norm, set.data());
   }
 
   std::int64_t blocks_;
+  scratch_layout layout_;
   step_scratch sums_;
+  typename Queue::scratch_pool scratch_;
 };
 
 template <class Queue, int Dim, class V> class plane_steps_on final : public grid_steps<V> {
@@ -49,7 +52,8 @@ template <class Queue, int Dim, class V> class plane_steps_on final : public gri
         tiles_(std::int64_t{tiles_across_} * (Dim == 2 ? 1 : tiles_of(grid.side, tile::height))),
         chunk_(chunk_for(grid.side, tiles_, Queue(*on, {}).multiprocessors())),
         blocks_(tiles_ * ((grid.side + chunk_ - 1) / chunk_)),
-        sums_(on, blocks_) {}
+        sums_(layout_, blocks_),
+        scratch_(on, layout_) {}
   /// Powers of two: each is a kernel of its own.
   int steps_in_pass(std::int64_t wanted) const override {
     int steps = 1;
@@ -81,21 +85,24 @@ template <class Queue, int Dim, class V> class plane_steps_on final : public gri
                              chunk_,
                              from,
                              to};
-    double* const sums = norm == nullptr ? nullptr : sums_.data();
     Queue queue(*this->where(), in);
+    const auto set = scratch_.lend(in);
+    double* const sums = norm == nullptr ? nullptr : sums_.data(set.data());
     with_one_of<1, 2, 4, 8>(steps, [&](auto now) {
       if constexpr (now.value <= tile::halo)
         queue.launch("plane_steps", blocks_, plane_threads<Dim>, plane_steps_kernel<Dim, now.value, V>, work,
                      sums);
     });
-    if (norm != nullptr) sums_.add_up(queue, 1, norm);
+    if (norm != nullptr) sums_.add_up(queue, 1, norm, set.data());
   }
 
   int tiles_across_;
   std::int64_t tiles_;
   index chunk_;
   std::int64_t blocks_;
+  scratch_layout layout_;
   step_scratch sums_;
+  typename Queue::scratch_pool scratch_;
 };
 
 template <class Queue, class V>

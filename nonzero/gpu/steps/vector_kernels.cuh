@@ -114,7 +114,9 @@ template <class V, class Queue> class small_vector_kernels : public vector_kerne
 template <class V, class Queue> class device_vector_kernels final : public small_vector_kernels<V, Queue> {
  public:
   device_vector_kernels(const std::shared_ptr<device>& on, std::size_t size)
-      : small_vector_kernels<V, Queue>(on, size), sums_(on, static_cast<std::size_t>(most_vector_blocks)) {}
+      : small_vector_kernels<V, Queue>(on, size),
+        sums_(layout_.add<double>(most_vector_blocks)),
+        scratch_(on, layout_) {}
   std::string_view name() const override { return "nonzero"; }
 
  private:
@@ -122,9 +124,11 @@ template <class V, class Queue> class device_vector_kernels final : public small
   void run_norm2(const V* x, V* to, stream in) const override { find_dot(x, x, true, to, in); }
   void find_dot(const V* x, const V* y, bool is_norm, V* to, stream in) const {
     Queue queue(*this->where(), in);
-    queue.launch("dot", this->blocks(), threads_per_block, dot_kernel<V>, this->count(), x, y, sums_.data());
-    queue.launch_dependent("end_dot", 1, threads_per_block, end_dot_kernel<V>, this->blocks(), sums_.data(),
-                           is_norm, to);
+    const auto set = scratch_.lend(in);
+    double* const sums = sums_.in(set.data());
+    queue.launch("dot", this->blocks(), threads_per_block, dot_kernel<V>, this->count(), x, y, sums);
+    queue.launch_dependent("end_dot", 1, threads_per_block, end_dot_kernel<V>, this->blocks(), sums, is_norm,
+                           to);
   }
   void run_axpy(V alpha, const V* alpha_at, const V* x, V* y, stream in) const override {
     Queue(*this->where(), in)
@@ -137,7 +141,9 @@ template <class V, class Queue> class device_vector_kernels final : public small
                 alpha, alpha_at, x);
   }
 
-  mutable vector<double> sums_;
+  scratch_layout layout_;
+  scratch_array<double> sums_;
+  typename Queue::scratch_pool scratch_;
 };
 
 }  // namespace nz::gpu

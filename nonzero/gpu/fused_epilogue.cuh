@@ -242,8 +242,7 @@ class step_scratch {
 
   /// For a step whose totals go to `to`: the last block of its launches adds up the sums if one block can;
   /// otherwise end_step does.
-  template <class V>
-  fused_epilogue<V> epilogue(const fused_step<V>& step, double* to, std::byte* set) const {
+  template <class V> fused_epilogue<V> epilogue(const fused_step<V>& step, double* to, std::byte* set) const {
     return {step, data(set), blocks_, count_, is_added_up_at_once() ? to : nullptr, published_.in(set)};
   }
   template <class Queue> void end_step(Queue& queue, int sums, double* to, std::byte* set) const {

@@ -57,8 +57,8 @@ template <class Kernel> inline constexpr bool has_mixed_precision = requires {
 
 /// A matrix made ready for a kernel. Matrix: the kernel's matrix<A, V, Offset>.
 ///
-/// Thread safety: multiplies write nothing but y and the scratch set that they are lent, so that any number of
-/// threads may make them at once.
+/// Thread safety: multiplies write nothing but y and the scratch set that they are lent, so that any number
+/// of threads may make them at once.
 template <class Kernel, class Queue, class V, class Matrix>
 class prepared_on_gpu final : public prepared_matrix<V> {
  public:
@@ -103,7 +103,7 @@ class prepared_on_gpu final : public prepared_matrix<V> {
       return 0;
   }
 
-  static constexpr bool has_scratch = requires(Matrix& a, scratch_layout& layout) { a.reserve(layout); };
+  static constexpr bool has_scratch = requires(Matrix & a, scratch_layout& layout) { a.reserve(layout); };
 
   scratch_layout layout_of_multiply() {
     scratch_layout out;

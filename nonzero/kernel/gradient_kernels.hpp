@@ -50,9 +50,12 @@ template <class V> struct gradient_vectors {
 };
 
 /// An iteration of conjugate gradients without its multiply, in two passes over the vectors; all numbers stay
-/// on the device. For vectors of one size on one device (functions_on in plan/back_ends.hpp finds them);
-/// calls in one stream, one iteration at a time. Sums are made in a fixed order, in double. An iteration
-/// whose state before is not going_on only copies that state, so that the host need not check after each.
+/// on the device. For vectors of one size on one device (functions_on in plan/back_ends.hpp finds them).
+/// Sums are made in a fixed order, in double. An iteration whose state before is not going_on only copies
+/// that state, so that the host need not check after each.
+///
+/// Thread safety on a GPU and in the emulator: any number of threads may call one object at once, in one
+/// stream or in several, each for vectors and states of its own.
 template <class V> class gradient_kernels {
  public:
   virtual ~gradient_kernels() = default;

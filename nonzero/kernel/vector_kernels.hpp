@@ -9,8 +9,11 @@ namespace nz {
 /// Operations on vectors between two multiplies, one at a time as in BLAS, for vectors of one size on one
 /// device (functions_on in plan/back_ends.hpp finds them). Results stay on the device, where the next call
 /// may read them: nothing is allocated or waited for. Sums are made in a fixed order and in double, then
-/// rounded to V; those of cuBLAS in its own way. One call at a time, in one stream. Vectors of another size
-/// or device throw `shape_error` or `device_error`.
+/// rounded to V; those of cuBLAS in its own way. Vectors of another size or device throw `shape_error` or
+/// `device_error`.
+///
+/// Thread safety on a GPU and in the emulator: any number of threads may call one object at once, in one
+/// stream or in several, with results in different places. A captured graph keeps what its calls work in.
 template <class V> class vector_kernels {
  public:
   virtual ~vector_kernels() = default;

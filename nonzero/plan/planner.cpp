@@ -84,8 +84,8 @@ template <class V> class tuner {
         out.verdict = "its products are not the same bits every time";
       else if (!m_.has(kernel))
         out.verdict = "it does not exist for these types of values and sums";
-      else
-        m_.predict(kernel, out);
+      else if (std::string why = why_not_prepared([&] { m_.predict(kernel, out); }); !why.empty())
+        out.verdict = std::move(why);
     }
   }
 

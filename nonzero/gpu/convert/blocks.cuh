@@ -14,9 +14,8 @@ namespace nz::gpu {
 
 /// with_one_of for the size, one of block_sizes.
 template <class Body> void with_block_size(index size, Body body) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    with_one_of<block_sizes[I]...>(size, body);
-  }(std::make_index_sequence<std::size(block_sizes)>{});
+  [&]<std::size_t... I>(std::index_sequence<I...>) { with_one_of<block_sizes[I]...>(size, body); }
+  (std::make_index_sequence<std::size(block_sizes)>{});
 }
 
 /// The entries of a block row that has all of its Size rows.

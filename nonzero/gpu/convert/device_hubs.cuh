@@ -284,10 +284,9 @@ template <class Value, class V, class Offset> struct device_hubs {
            std::to_string(slices.size()) + " slices have one value";
   }
   footprint storage() const {
-    return {
-        bytes_of(hub, split_row, segment_begin, target, hub_length, rest_length, slices, hub_number, rest_col,
-                 constant, dictionary, coded_value, single_value, full_value),
-        padding_bytes};
+    return {bytes_of(hub, split_row, segment_begin, target, hub_length, rest_length, slices, hub_number,
+                     rest_col, constant, dictionary, coded_value, single_value, full_value),
+            padding_bytes};
   }
 };
 

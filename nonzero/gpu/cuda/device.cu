@@ -220,8 +220,7 @@ void* cuda_gpu::allocate_in(cudaStream_t in, std::size_t bytes) {
   begin_use();
   const current_device current(number_);
   const auto ask = [&](void*& memory) {
-    return pool_ == nullptr ? cudaMalloc(&memory, bytes)
-                            : cudaMallocFromPoolAsync(&memory, bytes, pool_, in);
+    return pool_ == nullptr ? cudaMalloc(&memory, bytes) : cudaMallocFromPoolAsync(&memory, bytes, pool_, in);
   };
   void* memory = nullptr;
   cudaError_t status = ask(memory);

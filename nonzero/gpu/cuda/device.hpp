@@ -29,6 +29,12 @@ std::vector<cuda_properties> cuda_devices();
 std::shared_ptr<device> cuda_device(int number = 0);
 
 /// A new stream on a CUDA device, which does not wait for the default stream.
+///
+/// Thread safety: several threads may multiply in one stream, or in one each, by the same prepared matrix.
+/// What each multiply works in is its own: a few sets are reserved with the matrix, and a multiply in a
+/// stream that finds none left allocates one more, and may wait for the driver; a capture that finds none
+/// left does so too, outside of the graph. A graph keeps its set until it is destroyed, with all that was
+/// instantiated from it; two that were instantiated from one graph share it.
 class cuda_stream {
  public:
   explicit cuda_stream(std::shared_ptr<device> on);

@@ -19,7 +19,8 @@ namespace nz {
 /// questions about the stream. Where none is left, a stream takes the set of another stream whose work is
 /// done. If there is none either, a set is made; from then on an event follows every multiply, to know when
 /// that is. A graph keeps its set until it and everything instantiated from it is destroyed. Where a capture
-/// finds no set left, one is made too: the memory comes from the library's own stream and belongs to no graph.
+/// finds no set left, one is made too: the memory comes from the library's own stream and belongs to no
+/// graph.
 ///
 /// Thread safety: any number of threads may lend at once, in one stream or in several. Those of one stream
 /// wait for each other while they launch, so that launches of two multiplies do not mix.

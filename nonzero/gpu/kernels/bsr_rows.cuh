@@ -104,8 +104,8 @@ struct bsr_rows_launch {
         });
       with_block_size(held.block_size, [&](auto size) {
         queue.launch("bsr_rows", blocks_of(held), slices_per_block(size.value) * size.value * slice_height,
-                     bsr_rows_kernel<size.value, Held, V, Offset, Epilogue>, held.view(static_cast<const V*>(rest_sums)), x,
-                     y, finish);
+                     bsr_rows_kernel<size.value, Held, V, Offset, Epilogue>,
+                     held.view(static_cast<const V*>(rest_sums)), x, y, finish);
       });
     };
     std::visit(launch, a.blocks);

@@ -43,8 +43,8 @@ struct csr_light_warp_launch {
   template <class A, class V, class Offset> using matrix = csr_with_counter<A, Offset>;
 
   template <class Queue, class V, class Offset>
-  static void multiply(Queue& queue, const csr_with_counter<V, Offset>& a, std::byte* set, const V* x,
-                       V* y, scale_and_add<V> finish) {
+  static void multiply(Queue& queue, const csr_with_counter<V, Offset>& a, std::byte* set, const V* x, V* y,
+                       scale_and_add<V> finish) {
     launch_light(queue, "csr_light_warp", a, set, x, y, finish,
                  [](auto lanes) { return csr_light_warp_kernel<lanes.value, V, Offset>; });
   }

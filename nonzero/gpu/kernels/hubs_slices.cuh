@@ -182,8 +182,8 @@ struct hubs_slices_launch {
   }
 
   template <class Queue, class Value, class V, class Offset, class Epilogue>
-  static void multiply(Queue& queue, const device_hubs<Value, V, Offset>& a, std::byte* set, const V* x,
-                       V* y, Epilogue finish) {
+  static void multiply(Queue& queue, const device_hubs<Value, V, Offset>& a, std::byte* set, const V* x, V* y,
+                       Epilogue finish) {
     const auto count = [](const auto& values) { return static_cast<std::int64_t>(values.size()); };
     launch_threads(queue, "gather_hubs", count(a.hub), gather_hubs_kernel<V>, count(a.hub), a.hub.data(), x,
                    a.hub_x.in(set));

@@ -17,7 +17,10 @@ namespace nz::gpu {
 template <class Queue, class V> class line_steps_on final : public grid_steps<V> {
  public:
   line_steps_on(const cell_grid& grid, V factor, const std::shared_ptr<device>& on)
-      : grid_steps<V>(grid, factor, on), blocks_(blocks_of(grid)), sums_(layout_, blocks_), scratch_(on, layout_) {}
+      : grid_steps<V>(grid, factor, on),
+        blocks_(blocks_of(grid)),
+        sums_(layout_, blocks_),
+        scratch_(on, layout_) {}
   int steps_in_pass(std::int64_t wanted) const override {
     return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, line_cells));
   }

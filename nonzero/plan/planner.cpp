@@ -244,14 +244,16 @@ template <class V> class planner {
   plan<V> keep_csr(const std::string& reason) {
     const auto usable = m_.csr_kernels(report_);
     if (usable.empty()) throw unsupported("no kernel takes CSR with these types of values and sums");
+    const kernel_row& smallest = *usable.back();
     for (const kernel_row* kernel : usable) {
+      if (kernel == &smallest) break;
       std::unique_ptr<prepared_matrix<V>> ready;
-      if (kernel != usable.back() && !why_not_prepared([&] { ready = m_.prepare(*kernel); }).empty())
-        continue;  // the last one keeps the least memory beside the matrix
-      if (!ready) ready = m_.prepare(*kernel);
-      if (accept(kernel->name, *ready, reason)) return finish(std::move(ready));
-      if (kernel == usable.back()) refuse(kernel->name, *ready);
+      why_not_prepared([&] { ready = m_.prepare(*kernel); });
+      if (ready && accept(kernel->name, *ready, reason)) return finish(std::move(ready));
     }
+    auto ready = m_.prepare(smallest);
+    if (!accept(smallest.name, *ready, reason)) refuse(smallest.name, *ready);
+    return finish(std::move(ready));
   }
 
   /// None where the file has no choice for this matrix, or one that cannot be used any more.

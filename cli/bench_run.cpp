@@ -77,7 +77,7 @@ template <class V> class kernel_entry final : public entry {
     const kernel_row& row = kernel_ ? *kernel_ : find_kernel(is_on_cpu ? "csr_balanced" : "csr_vector", kind);
     const int fewest = kernel_ || is_on_cpu ? 1 : 2;  // the first plan on a GPU loads code
     const auto make = [&] {
-      if (!kernel_ && !is_on_cpu) on_device_ = place_csr(a_, setting_.on);
+      if (!kernel_ && !is_on_cpu) on_device_ = place_csr(trusted(a_), setting_.on);
       return prepare_repeatedly<V>([&] { return prepare_once(); }, result.chosen, fewest);
     };
     static_cast<outcome&>(result) = try_kernel<V>(row, a_, against_, setting_.budget, make, &ready_);
@@ -97,8 +97,10 @@ template <class V> class kernel_entry final : public entry {
  private:
   ready_matrix<V> prepare_once() {
     if (kernel_ != nullptr)
-      return make_ready(*kernel_, a_, against_.x, {.budget = setting_.budget, .on = setting_.on});
-    const auto made = std::make_shared<const plan<V>>(on_device_ ? make_plan(on_device_) : make_plan(a_));
+      return make_ready(*kernel_, a_, against_.x,
+                        {.budget = setting_.budget, .on = setting_.on, .is_trusted = true});
+    const auto made = std::make_shared<const plan<V>>(on_device_ ? make_plan(on_device_)
+                                                                 : make_plan(a_, {.is_trusted = true}));
     result.chosen = made->kernel();
     result.format = find_kernel(made->kernel(), setting_.on->kind()).format;
     result.is_reordered = made->report().is_reordered;

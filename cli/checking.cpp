@@ -49,7 +49,7 @@ template <class V> long double largest_error(ready_matrix<V>& ready, const std::
 template <class V> format_cost find_cost(const format_row& format, const csr<V>& a, padding_budget budget) {
   format_cost out;
   try {
-    out.size = format.footprint_of(a);
+    out.size = format.footprint_of(trusted(a));
     require_within_budget(format.name, *out.size, footprint_of(a), budget);
   } catch (const unsupported& e) {
     out.refusal = e.what();

@@ -104,9 +104,9 @@ void matrix_output::require_valid() const {
 
 template <class V> void matrix_output::write(const csr<V>& a) const {
   if (has_extension(name, ".npz"))
-    write_npz(name, a, {.compress = compress});
+    write_npz(name, trusted(a), {.compress = compress});
   else
-    write_matrix_market(output_path(name), a);
+    write_matrix_market(output_path(name), trusted(a));
 }
 
 template <class V>

@@ -234,7 +234,7 @@ void print_summary(const pagerank_command& options, const loaded_graph<V>& graph
 
 template <class V> void require_links(const pagerank_command& options, const loaded_graph<V>& graph) {
   if (options.rank.sinks != sink_rule::refuse) return;
-  if (const auto sink = find_sink(graph.links, options.rank.is_weighted))
+  if (const auto sink = find_sink(trusted(graph.links), options.rank.is_weighted))
     throw failed_run(fmt::format("{}: page {} has no links{}; with --sinks redistribute its rank goes {}",
                                  options.graph, graph.name_of(static_cast<std::size_t>(*sink)),
                                  graph.names.empty() ? " (pages count from 0)" : "",
@@ -255,7 +255,7 @@ template <class V> void run_in(pagerank_command& options) {
   options.rank.progress = [&](std::int64_t iteration, double change) {
     bar.show(iteration, options.rank.max_iterations, first_change, change, options.rank.tolerance);
   };
-  const pagerank_result<V> found = pagerank(graph.links, options.rank);
+  const pagerank_result<V> found = pagerank(trusted(graph.links), options.rank);
   erase_progress();
   if (!options.out.empty()) write_ranks(options.out, graph, found.rank);
   if (options.as_json)

@@ -45,6 +45,7 @@ json json_of(const plan_report& r, const matrix_argument& argument) {
                  {"seconds", or_null(r.chosen_seconds)},
                  {"csr_seconds", or_null(r.csr_seconds)},
                  {"waiting_seconds", r.waiting_seconds},
+                 {"validation_seconds", r.validation_seconds},
                  {"reorder_seconds", or_null(r.reorder_seconds)},
                  {"planning_seconds", r.seconds},
                  {"pays_after", r.pays_after()},
@@ -60,7 +61,7 @@ json json_of(const plan_report& r, const matrix_argument& argument) {
 
 template <class V> void run_in(const plan_command& options) {
   const csr<V> a = load_matrix<V>(options.matrix.name, options.matrix.values);
-  const plan<V> made = make_plan(csr_view<V>(a), options.plan);
+  const plan<V> made = make_plan(trusted(a), options.plan);
   if (options.as_json) return print_json(json_of(made.report(), options.matrix));
   print(fmt::format("{}  {}{}\n{}", bold(options.matrix.name), options.matrix.precision,
                     options.matrix.values == "random" ? ", random values" : "", made.explain()));

@@ -143,7 +143,7 @@ template <class V> void write_residual_plot(const solve_command& options, const 
 /// Puts the name of the matrix before the message of an error.
 template <class V>
 cg_result<V> solve(const solve_command& options, const csr<V>& a, const std::vector<V>& b) try {
-  return conjugate_gradients<V>(a, b, options.solve);
+  return conjugate_gradients<V>(trusted(a), b, options.solve);
 } catch (const unsupported& e) {
   throw unsupported(fmt::format("{}: {}", options.matrix.name, e.what()));
 } catch (const shape_error& e) {

@@ -399,22 +399,32 @@ cg_result<V> solve(const cg_matrix<V>& a, std::span<const V> b, const cg_options
 template <class V>
 cg_result<V> conjugate_gradients(csr_view<V> a, std::span<const std::type_identity_t<V>> b,
                                  const cg_options& options) {
-  return solve<V>({a, nullptr}, b, options);
+  const auto valid = validate_for(a, options.plan);
+  cg_result<V> out = solve<V>({valid.matrix, nullptr}, b, options);
+  valid.report_in(out.plan);
+  return out;
 }
 template <class V>
 cg_result<V> conjugate_gradients(csr_view<V, std::int32_t> a, std::span<const std::type_identity_t<V>> b,
                                  const cg_options& options) {
-  const widened_csr<V> wide(a);
-  return solve<V>({wide.view, nullptr}, b, options);
+  const auto valid = validate_for(a, options.plan);
+  const widened_csr<V> wide(valid.matrix);
+  cg_result<V> out = solve<V>({wide.view, nullptr}, b, options);
+  valid.report_in(out.plan);
+  return out;
 }
 template <class V>
 cg_result<V> conjugate_gradients(const std::shared_ptr<const device_csr<V>>& a,
                                  std::span<const std::type_identity_t<V>> b, const cg_options& options) {
-  if (options.plan.on && options.plan.on != a->where())
-    throw device_error("the matrix is on " + a->where()->description() +
+  const auto valid = validate_for(a, options.plan);
+  const auto& where = valid.matrix->where();
+  if (options.plan.on && options.plan.on != where)
+    throw device_error("the matrix is on " + where->description() +
                        ", not on the device asked for: " + options.plan.on->description());
-  const csr<V> checked = to_host(*a);
-  return solve<V>({checked, a}, b, options);
+  const csr<V> checked = to_host(*valid.matrix);
+  cg_result<V> out = solve<V>({trusted(checked), valid.matrix}, b, options);
+  valid.report_in(out.plan);
+  return out;
 }
 
 #define NONZERO_INSTANTIATE(V)                                                                               \

@@ -98,7 +98,7 @@ template <class V> class fused_kernel_steps final : public turning_steps<V> {
   fused_kernel_steps(const cell_grid& grid, std::span<const V> initial, double factor,
                      const std::string& name, const std::shared_ptr<device>& on)
       : turning_steps<V>(on, initial),
-        plan_(make_plan(heat_matrix<V>(grid), {.on = on, .kernel = name})),
+        plan_(make_plan(heat_matrix<V>(grid), {.on = on, .kernel = name, .is_trusted = true})),
         factor_(static_cast<V>(factor)),
         sums_(on, 1) {
     this->kernel = name;
@@ -160,7 +160,8 @@ template <class V> ready_matrix<V> in_ell(const cell_grid& grid, const std::shar
   const char* const name = on->kind() == device_kind::cpu ? "ell_blocks" : "ell";
   const padding_budget any{std::numeric_limits<double>::infinity()};
   return ready_by_kernel<V>(
-      name, find_kernel(name, on->kind()).prepare(heat_matrix<V>(grid), {.budget = any, .on = on}));
+      name, find_kernel(name, on->kind())
+                .prepare(heat_matrix<V>(grid), {.budget = any, .on = on, .is_trusted = true}));
 }
 
 /// By the method, the kernel and the steps per pass that the options name. factor: c dt / dx^2.
@@ -172,7 +173,8 @@ std::unique_ptr<heat_steps<V>> make_heat_steps(const cell_grid& grid, std::span<
     return std::make_unique<blas_steps<V>>(in_ell<V>(grid, on), initial, factor, on);
   if (options.method == heat_method::cusparse)
     return std::make_unique<blas_steps<V>>(
-        prepare_fastest_peer(place_csr(heat_matrix<V>(grid), on), options.kernel), initial, factor, on);
+        prepare_fastest_peer(place_csr(trusted(heat_matrix<V>(grid)), on), options.kernel), initial, factor,
+        on);
   if (!options.kernel.empty())
     return std::make_unique<fused_kernel_steps<V>>(grid, initial, factor, options.kernel, on);
   return std::make_unique<stencil_steps<V>>(grid, initial, factor, options.steps_per_pass, on);

@@ -78,9 +78,9 @@ template <class V> void require_weights(csr_view<V> links) {
     for (offset k = links.row_begin[i]; k < links.row_begin[i + 1]; ++k)
       if (!std::isfinite(links.val[k]) || links.val[k] < 0)
         throw unsupported(fmt::format(
-            "the link from page {} to page {} (counted from 0) has the weight {}: weights must be "
+            "the link from page {} to page {} (counted from 1) has the weight {}: weights must be "
             "finite and not negative",
-            i, links.col[k], links.val[k]));
+            i + 1, links.col[k] + 1, links.val[k]));
 }
 
 /// What the links from each page add up to.
@@ -94,8 +94,9 @@ template <class V> std::vector<double> sum_links(csr_view<V> to) {
 /// The transposed graph, with pages in the order given.
 template <class V>
 link_matrix<V> transposed_links(csr_view<V> links, bool is_weighted, const array<index>& order) {
-  link_matrix<V> out{.to = order.empty() ? transpose(links)
-                                         : transpose(permute_symmetric(links, std::span<const index>(order))),
+  link_matrix<V> out{.to = order.empty()
+                               ? transpose(links)
+                               : transpose(trusted(permute_symmetric(links, std::span<const index>(order)))),
                      .per_link = {},
                      .number = {},
                      .count = {}};
@@ -112,9 +113,9 @@ link_matrix<V> transposed_links(csr_view<V> links, bool is_weighted, const array
     out.per_link[i] = is_sink ? V{0} : static_cast<V>(1 / sum[i]);
     if (!is_sink && (!std::isfinite(out.per_link[i]) || out.per_link[i] <= 0))
       throw unsupported(fmt::format(
-          "the weights of page {} (counted from 0) add up to {}: too much or too little to divide "
+          "the weights of page {} (counted from 1) add up to {}: too much or too little to divide "
           "rank by",
-          order.empty() ? static_cast<index>(i) : order[i], sum[i]));
+          (order.empty() ? static_cast<index>(i) : order[i]) + 1, sum[i]));
   }
   return out;
 }
@@ -124,7 +125,7 @@ constexpr offset fewest_links_to_merge = 100'000;
 
 /// Pages that were merged, in an order of their own.
 template <class V> void put_in_order(link_matrix<V>& graph, page_order numbers) {
-  const array<index> order = order_pages<V>(transpose(graph.to), numbers);
+  const array<index> order = order_pages<V>(trusted(transpose(trusted(graph.to))), numbers);
   graph.to = permute_symmetric(graph.to, std::span<const index>(order));
   const auto in_order = [&](auto& values) {
     const auto old = values;

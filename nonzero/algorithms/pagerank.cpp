@@ -83,10 +83,11 @@ template <class V> ready_matrix<V> make_ready(csr<V>&& links, const pagerank_opt
     const auto on = planning.on ? planning.on : cpu_device();
     if (on->kind() != device_kind::cuda)
       throw unsupported("there is no cuSPARSE here: it needs the device cuda");
-    return prepare_fastest_peer(place_csr(links, on), planning.kernel);
+    return prepare_fastest_peer(place_csr(trusted(links), on), planning.kernel);
   }
   planning.expected_multiplies = expected_iterations(options);
   planning.are_steps = true;
+  planning.is_trusted = true;
   planning.may_reorder = false;  // a reordered plan makes a step in two passes
   return ready_by_plan(make_plan(std::move(links), planning));
 }
@@ -162,6 +163,7 @@ template <class V> class rank_loop {
 }  // namespace
 
 template <class V> std::optional<index> find_sink(csr_view<V> links, bool is_weighted) {
+  links = validated(links);
   for (index i = 0; i < links.rows; ++i) {
     const auto begin = links.val.begin() + links.row_begin[i],
                end = links.val.begin() + links.row_begin[i + 1];
@@ -174,11 +176,13 @@ template <class V> std::optional<index> find_sink(csr_view<V> links, bool is_wei
 
 template <class V> pagerank_result<V> pagerank(csr_view<V> links, const pagerank_options& options) {
   require_sense(options);
+  const auto valid = validate_for(links, options.plan);
+  links = valid.matrix;
   const link_matrix_options how = links_for(links, options);
   link_matrix<V> graph = make_link_matrix(links, how);
   if (options.sinks == sink_rule::refuse)
     if (const auto sink = find_sink(links, options.is_weighted))
-      throw unsupported(fmt::format("page {} (counted from 0) has no links", *sink));
+      throw unsupported(fmt::format("page {} (counted from 1) has no links", *sink + 1));
   pagerank_result<V> out{.rank = {},
                          .is_converged = links.rows == 0,
                          .sinks = graph.sinks,
@@ -187,6 +191,7 @@ template <class V> pagerank_result<V> pagerank(csr_view<V> links, const pagerank
                          .plan = {}};
   ready_matrix<V> ready = make_ready(std::move(graph.to), options);
   out.plan = std::move(ready.report);
+  valid.report_in(out.plan);
   if (links.rows == 0) return out;
   rank_loop<V> loop(*ready.prepared, graph, options);
   const steps_result ran = loop.run([&](std::int64_t number, std::span<const double> sums) {
@@ -203,14 +208,20 @@ template <class V> pagerank_result<V> pagerank(csr_view<V> links, const pagerank
 
 template <class V>
 pagerank_result<V> pagerank(csr_view<V, std::int32_t> links, const pagerank_options& options) {
-  return pagerank(widened_csr<V>(links).view, options);
+  const auto valid = validate_for(links, options.plan);
+  pagerank_result<V> out = pagerank(widened_csr<V>(valid.matrix).view, options);
+  valid.report_in(out.plan);
+  return out;
 }
 template <class V>
 pagerank_result<V> pagerank(const std::shared_ptr<const device_csr<V>>& links,
                             const pagerank_options& options) {
+  const auto valid = validate_for(links, options.plan);
   pagerank_options there = options;
-  if (!there.plan.on) there.plan.on = links->where();
-  return pagerank<V>(to_host(*links), there);
+  if (!there.plan.on) there.plan.on = valid.matrix->where();
+  pagerank_result<V> out = pagerank(trusted(to_host(*valid.matrix)), there);
+  valid.report_in(out.plan);
+  return out;
 }
 
 #define NONZERO_INSTANTIATE(V)                                                              \

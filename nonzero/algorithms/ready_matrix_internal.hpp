@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -8,6 +9,32 @@
 #include <nonzero/plan/plan.hpp>
 
 namespace nz {
+
+/// A matrix as trusted, and the seconds that validating it took.
+template <class Matrix> struct validated_matrix {
+  Matrix matrix;
+  double seconds = 0;
+
+  validated_matrix(const Matrix& given, bool is_trusted) {
+    const auto start = std::chrono::steady_clock::now();
+    matrix = validated(given, is_trusted);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    if (!is_trusted) seconds = passed.count();
+  }
+  void report_in(plan_report& report) const {
+    report.validation_seconds += seconds;
+    report.seconds += seconds;
+  }
+};
+template <class V, class Offset>
+validated_matrix<csr_view<V, Offset>> validate_for(csr_view<V, Offset> a, const plan_options& options) {
+  return {a, a.is_trusted || options.is_trusted};
+}
+template <class V>
+validated_matrix<std::shared_ptr<const device_csr<V>>> validate_for(
+    const std::shared_ptr<const device_csr<V>>& a, const plan_options& options) {
+  return {a, options.is_trusted || (a && a->is_trusted)};
+}
 
 /// A matrix made ready for an algorithm: by a plan, or by one kernel, which the report then names.
 template <class V> struct ready_matrix {

@@ -58,6 +58,7 @@ template <class T> class vector {
   /// `size` uninitialised numbers.
   vector(std::shared_ptr<device> on, std::size_t size) : on_(std::move(on)), size_(size) {
     if (size > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
+    if (size > 0 && !on_) throw device_error("a vector that is not empty needs a device");
     if (size > 0) data_ = static_cast<T*>(on_->allocate(bytes()));
   }
   vector(std::shared_ptr<device> on, std::span<const T> values) : vector(std::move(on), values.size()) {

@@ -177,6 +177,7 @@ template <class V> void validate(const binned<V>& a) {
 
 template <class V>
 binned<V> to_binned(csr_view<V> a, const binned_layout& layout, const for_each_runner& for_each) {
+  a = validated(a);
   binned<V> out;
   out.rows = a.rows;
   out.cols = a.cols;
@@ -230,6 +231,7 @@ binned_layout split_equally(index rows) {
 }  // namespace
 
 template <class V> binned<V> to_binned(csr_view<V> a) {
+  a = validated(a);
   return to_binned(a, split_equally(a.rows), run_in_order);
 }
 
@@ -241,6 +243,7 @@ template <class V> footprint footprint_of(const binned<V>& a) {
 }
 
 template <class V> footprint binned_footprint(csr_view<V> a) {
+  a = validated(a);
   const binned_layout layout = split_equally(a.rows);
   const auto entries = static_cast<std::uint64_t>(a.nnz());
   const std::uint64_t blocks =

@@ -105,7 +105,7 @@ template <class V, class Body> void for_each_cell_of_rows(const binned<V>& a, Bo
 
 /// body(row, column, value) for every entry; those of a row in the order of their blocks of columns, so that
 /// to_csr gives sorted rows back as they were.
-template <class V, class Body> void for_each_entry(const binned<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const binned<V>& a, Body body) {
   const auto value = [&](offset k) {
     if (a.values == packed_values::one) return a.val[0];
     return a.values == packed_values::single ? static_cast<V>(a.single_val[k]) : a.val[k];

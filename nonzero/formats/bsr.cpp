@@ -125,6 +125,7 @@ template <class V, class To> bool convert(csr_view<V> a, const bsr_options& opti
     require_blocks(1, 0, a.nnz(), options.min_fill);
     out.block_size = block_sizes[0];
   }
+  with_block_size(out.block_size, [](auto) {});  // refuses others
   find_block_begins(a, options, out);
   require_blocks(out.block_size, out.blocks(), a.nnz(), options.min_fill);
 
@@ -173,6 +174,7 @@ index best_block_size(std::span<const block_sample, std::size(block_sizes)> samp
 }
 
 template <class V> index find_block_size(csr_view<V> a) {
+  a = validated(a);
   block_sample samples[std::size(block_sizes)];
   for (std::size_t n = 0; n < std::size(block_sizes); ++n)
     with_block_size(block_sizes[n], [&](auto size) {
@@ -210,8 +212,10 @@ template <class V> footprint footprint_of(const bsr<V>& a) {
 }
 
 template <class V> footprint bsr_footprint(csr_view<V> a, index block_size) {
+  a = validated(a);
   bsr<V> counted{a.rows, a.cols, block_size, {0}, {}, {}, {}};
   if (block_size == 0) counted.block_size = std::max(find_block_size(a), block_sizes[0]);
+  with_block_size(counted.block_size, [](auto) {});  // refuses others
   find_block_begins(a, {}, counted);
   const auto blocks = static_cast<std::uint64_t>(counted.blocks()),
              in_blocks = blocks * static_cast<std::uint64_t>(counted.block_size * counted.block_size);
@@ -221,12 +225,14 @@ template <class V> footprint bsr_footprint(csr_view<V> a, index block_size) {
 }
 
 template <class V> bsr<V> to_bsr(csr_view<V> a, const bsr_options& options) {
+  a = validated(a);
   bsr<V> out;
   convert(a, options, out);
   return out;
 }
 
 std::optional<bsr<float>> to_bsr_of_floats(csr_view<double> a, const bsr_options& options) {
+  a = validated(a);
   if (!is_sample_single(a)) return std::nullopt;
   std::optional<bsr<float>> out(std::in_place);
   if (!convert(a, options, *out)) out.reset();
@@ -234,6 +240,7 @@ std::optional<bsr<float>> to_bsr_of_floats(csr_view<double> a, const bsr_options
 }
 
 template <class V> csr<V> to_csr(const bsr<V>& a) {
+  validate(a);
   csr<V> out{a.rows, a.cols, {0}, {}, {}};
   const index size = a.block_size;
   for (index i = 0; i < a.rows; ++i) {

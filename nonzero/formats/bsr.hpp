@@ -24,8 +24,8 @@ template <class V> struct bsr {
   array<V> val;                  // block_size^2 for each block, column by column
   csr<V> rest;                   // same rows and cols
 
-  index block_rows() const { return rows / block_size + (rows % block_size != 0); }
-  offset blocks() const { return block_begin.back(); }
+  index block_rows() const { return block_size < 1 ? 0 : rows / block_size + (rows % block_size != 0); }
+  offset blocks() const { return last_or_0(block_begin); }
   offset nnz() const { return static_cast<offset>(val.size()) + rest.nnz(); }
 };
 
@@ -87,7 +87,7 @@ std::optional<bsr<float>> to_bsr_of_floats(csr_view<double> a, const bsr_options
 template <class V> csr<V> to_csr(const bsr<V>& a);
 
 /// body(row, column, value) for every entry; those of a row: first in blocks, then in `rest`.
-template <class V, class Body> void for_each_entry(const bsr<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const bsr<V>& a, Body body) {
   const index size = a.block_size;
   for (index i = 0; i < a.rows; ++i) {
     for (offset k = a.block_begin[i / size]; k < a.block_begin[i / size + 1]; ++k)

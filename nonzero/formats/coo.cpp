@@ -18,10 +18,12 @@ template <class V> void validate(const coo<V>& a) {
 template <class V> footprint footprint_of(const coo<V>& a) { return {bytes_of(a.row, a.col, a.val), 0}; }
 
 template <class V> footprint coo_footprint(csr_view<V> a) {
-  return {saturating_bytes(a.row_begin.back(), 2 * sizeof(index) + sizeof(V)), 0};
+  a = validated(a);
+  return {saturating_bytes(a.nnz(), 2 * sizeof(index) + sizeof(V)), 0};
 }
 
 template <class V> coo<V> to_coo(csr_view<V> a) {
+  a = validated(a);
   coo<V> out{
       a.rows, a.cols, array<index>(a.col.size()), {a.col.begin(), a.col.end()}, {a.val.begin(), a.val.end()}};
   for (index i = 0; i < a.rows; ++i)

@@ -36,7 +36,7 @@ template <class V> coo<V> to_coo(csr_view<V> a);
 template <class V> coo<V> to_coo(const csr<V>& a) { return to_coo(csr_view<V>(a)); }
 
 /// body(row, column, value) for every entry.
-template <class V, class Body> void for_each_entry(const coo<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const coo<V>& a, Body body) {
   for (offset k = 0; k < a.nnz(); ++k) body(a.row[k], a.col[k], a.val[k]);
 }
 

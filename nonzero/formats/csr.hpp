@@ -13,6 +13,11 @@
 
 namespace nz {
 
+/// The last of a format's offsets; 0 where there is none: a matrix that was moved from has empty arrays.
+template <class Offsets> constexpr offset last_or_0(const Offsets& begin) {
+  return begin.empty() ? 0 : begin.back();
+}
+
 /// Compressed sparse rows: row i owns the entries [row_begin[i], row_begin[i+1]).
 /// The entries of a row may be in any order and may repeat a column. Readers and generators sort them by
 /// column and repeat none.
@@ -22,7 +27,7 @@ template <class V> struct csr {
   array<index> col;            // nnz long; 0 <= col < cols
   array<V> val;                // nnz long
 
-  offset nnz() const { return row_begin.back(); }
+  offset nnz() const { return last_or_0(row_begin); }
   offset row_length(index i) const { return row_begin[i + 1] - row_begin[i]; }
 };
 
@@ -39,6 +44,8 @@ template <class V, class Offset = offset> struct csr_view {
   std::span<const Offset> row_begin;  // rows+1 long
   std::span<const index> col;         // nnz long
   std::span<const V> val;             // nnz long
+  /// Whether all of this holds, because it was validated or somebody vouches for it: nobody looks again.
+  bool is_trusted = false;
 
   csr_view() = default;
   csr_view(const csr<V>& a)  // NOLINT: an owner is used where a view is expected
@@ -72,14 +79,38 @@ template <class V, class Offset>
 csr_view(index, index, offset, const Offset*, const index*, const V*) -> csr_view<V, Offset>;
 template <class V> csr_view(const csr<V>&) -> csr_view<V>;
 
-/// A view with 32-bit offsets made ready for code that takes 64-bit ones: the offsets are copied, columns and
-/// values stay borrowed.
+/// Throws `shape_error` naming the first invariant that does not hold. One parallel pass over row_begin and
+/// col. Every public function that takes a matrix begins with it, unless the caller vouches for the matrix.
+template <class V, class Offset> void validate(csr_view<V, Offset> a);
+template <class V> void validate(const csr<V>& a) { validate(csr_view<V>(a)); }
+
+/// The caller vouches that the invariants hold: functions do not validate this view. If they do not hold,
+/// anything may happen.
+template <class V, class Offset> constexpr csr_view<V, Offset> trusted(csr_view<V, Offset> a) {
+  a.is_trusted = true;
+  return a;
+}
+template <class V> csr_view<V> trusted(const csr<V>& a) { return trusted(csr_view<V>(a)); }
+
+/// The view as trusted: validated, unless somebody vouches for it.
+template <class V, class Offset>
+csr_view<V, Offset> validated(csr_view<V, Offset> a, bool is_trusted = false) {
+  if (!a.is_trusted && !is_trusted) validate(a);
+  return trusted(a);
+}
+
+/// A view with 32-bit offsets, validated and made ready for code that takes 64-bit ones: the offsets are
+/// copied, columns and values stay borrowed.
 template <class V> struct widened_csr {
   array<offset> row_begin;
   csr_view<V> view;
 
-  explicit widened_csr(csr_view<V, std::int32_t> a)
-      : row_begin(a.row_begin.begin(), a.row_begin.end()), view(a.rows, a.cols, row_begin, a.col, a.val) {}
+  explicit widened_csr(csr_view<V, std::int32_t> a) : view(a.rows, a.cols, {}, a.col, a.val) {
+    const auto narrow = validated(a).row_begin;
+    row_begin.assign(narrow.begin(), narrow.end());
+    view.row_begin = row_begin;
+    view.is_trusted = true;
+  }
   widened_csr(const widened_csr&) = delete;
   widened_csr& operator=(const widened_csr&) = delete;
 };
@@ -95,16 +126,24 @@ template <class Format> matrix_shape shape_of(const Format& a) {
     return {a.rows, a.cols};
 }
 
-/// CSR of a format that has for_each_entry. The entries of a row are in the order in which they are visited.
+/// body(row, column, value) for every entry of a format. Validates it first.
+template <class Format, class Body> void for_each_entry(const Format& a, Body body) {
+  validate(a);
+  for_each_trusted_entry(a, body);
+}
+
+/// CSR of a format that has for_each_trusted_entry. The entries of a row are in the order in which they are
+/// visited.
 template <template <class> class Format, class V> csr<V> to_csr(const Format<V>& a) {
+  validate(a);
   const auto [rows, cols] = shape_of(a);
   csr<V> out{rows, cols, array<offset>(static_cast<std::size_t>(rows) + 1, 0), {}, {}};
-  for_each_entry(a, [&](index row, index, V) { ++out.row_begin[row + 1]; });
+  for_each_trusted_entry(a, [&](index row, index, V) { ++out.row_begin[row + 1]; });
   for (index i = 0; i < out.rows; ++i) out.row_begin[i + 1] += out.row_begin[i];
   out.col.resize(static_cast<std::size_t>(out.nnz()));
   out.val.resize(static_cast<std::size_t>(out.nnz()));
   array<offset> next(out.row_begin.begin(), out.row_begin.end() - 1);
-  for_each_entry(a, [&](index row, index col, V val) {
+  for_each_trusted_entry(a, [&](index row, index col, V val) {
     const offset k = next[row]++;
     out.col[k] = col;
     out.val[k] = val;
@@ -114,11 +153,6 @@ template <template <class> class Format, class V> csr<V> to_csr(const Format<V>&
 
 /// The arrays of a view, copied.
 template <class V> csr<V> copy_of(csr_view<V> a);
-
-/// Throws `shape_error` naming the first invariant that does not hold. Plans and algorithms do not call it:
-/// they trust the arrays that they are given.
-template <class V> void validate(csr_view<V> a);
-template <class V> void validate(const csr<V>& a) { validate(csr_view<V>(a)); }
 
 template <class V> footprint footprint_of(csr_view<V> a) { return {bytes_of(a.row_begin, a.col, a.val), 0}; }
 template <class V> footprint footprint_of(const csr<V>& a) { return footprint_of(csr_view<V>(a)); }

@@ -17,7 +17,7 @@ template <class V> void validate(const ell<V>& a) {
   check.places(a.col, a.val, a.cols);
   for (offset at = a.rows; at < places; ++at)
     if (a.col[at] != padding_column && a.col[at - a.rows] == padding_column)
-      check.fail(fmt::format("row {} has an entry after its padding", at % a.rows));
+      check.fail(fmt::format("row {} (counted from 1) has an entry after its padding", at % a.rows + 1));
 }
 
 template <class V> footprint footprint_of(const ell<V>& a) {
@@ -26,6 +26,7 @@ template <class V> footprint footprint_of(const ell<V>& a) {
 }
 
 template <class V> footprint ell_footprint_of_width(csr_view<V> a, offset width) {
+  a = validated(a);
   const std::uint64_t places = saturating_bytes(a.rows, width);
   std::uint64_t entries = 0;
   for (index i = 0; i < a.rows; ++i) entries += std::min(a.row_length(i), width);
@@ -34,11 +35,14 @@ template <class V> footprint ell_footprint_of_width(csr_view<V> a, offset width)
 }
 
 template <class V> footprint ell_footprint(csr_view<V> a) {
+  a = validated(a);
   return ell_footprint_of_width(a, longest_row(a));
 }
 
 template <class V> ell<V> to_ell_of_width(csr_view<V> a, offset width) {
-  const auto places = static_cast<std::size_t>(a.rows * width);
+  a = validated(a);
+  if (width < 0) throw shape_error(fmt::format("ell: a width of {} is negative", width));
+  const auto places = static_cast<std::size_t>(saturating_bytes(a.rows, width));  // no memory holds 2^64-1
   ell<V> out{a.rows, a.cols, width, array<index>(places, padding_column), array<V>(places, V{0})};
   for (index i = 0; i < a.rows; ++i) {
     const offset length = std::min(a.row_length(i), width);
@@ -51,6 +55,7 @@ template <class V> ell<V> to_ell_of_width(csr_view<V> a, offset width) {
 }
 
 template <class V> ell<V> to_ell(csr_view<V> a, padding_budget budget) {
+  a = validated(a);
   require_within_budget("ell", ell_footprint(a), footprint_of(a), budget);
   return to_ell_of_width(a, longest_row(a));
 }

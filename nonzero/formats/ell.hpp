@@ -47,7 +47,7 @@ template <class V> ell<V> to_ell_of_width(csr_view<V> a, offset width);
 template <class V> footprint ell_footprint_of_width(csr_view<V> a, offset width);
 
 /// body(row, column, value) for every entry; those of a row in its own order.
-template <class V, class Body> void for_each_entry(const ell<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const ell<V>& a, Body body) {
   for (offset k = 0; k < a.width; ++k)
     for (index i = 0; i < a.rows; ++i)
       if (const offset at = k * a.rows + i; a.col[at] != padding_column) body(i, a.col[at], a.val[at]);

@@ -271,6 +271,7 @@ template <class V> void validate(const hubs<V>& a) {
 }
 
 template <class V> hubs<V> to_hubs(csr_view<V> a, const hubs_options& options, padding_budget budget) {
+  a = validated(a);
   hubs<V> out;
   out.rows = a.rows;
   out.cols = a.cols;
@@ -287,6 +288,7 @@ template <class V> hubs<V> to_hubs(csr_view<V> a, const hubs_options& options, p
 }
 
 template <class V> csr<V> to_csr(const hubs<V>& a) {
+  validate(a);
   csr<V> out{a.rows, a.cols, array<offset>(static_cast<std::size_t>(a.rows) + 1, 0), {}, {}};
   for (offset s = 0; s < a.virtual_rows(); ++s)
     out.row_begin[row_of_virtual_row(a, s) + 1] += offset{a.hub_length[s]} + a.rest_length[s];
@@ -326,6 +328,7 @@ template <class V> footprint footprint_of(const hubs<V>& a) {
 }
 
 template <class V> footprint hubs_footprint(csr_view<V> a) {
+  a = validated(a);
   // The whole conversion: padding is small, because virtual rows are sorted by their lengths.
   return footprint_of(to_hubs(a, {}, {std::numeric_limits<double>::infinity()}));
 }

@@ -118,7 +118,7 @@ template <class V> index row_of_virtual_row(const hubs<V>& a, offset virtual_row
 }
 
 /// body(row, column, value) for every entry, virtual row by virtual row.
-template <class V, class Body> void for_each_entry(const hubs<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const hubs<V>& a, Body body) {
   for (offset s = 0; s < a.virtual_rows(); ++s) {
     const index row = row_of_virtual_row(a, s);
     const auto with_row = [&](index col, V val) { body(row, col, val); };

@@ -6,6 +6,7 @@
 namespace nz {
 
 template <class V> offset default_hyb_width(csr_view<V> a) {
+  a = validated(a);
   if (a.rows == 0) return 0;
   array<offset> length(a.rows);
   for (index i = 0; i < a.rows; ++i) length[i] = a.row_length(i);
@@ -24,7 +25,8 @@ template <class V> void validate(const hyb<V>& a) {
   if (a.regular.width == 0) return;
   const index* last_col = a.regular.col.data() + (a.regular.width - 1) * a.rows();
   for (const index i : a.rest.row)
-    check.that(last_col[i] != padding_column, "row {} has entries in rest but padding in regular", i);
+    check.that(last_col[i] != padding_column,
+               "row {} (counted from 1) has entries in rest but padding in regular", i + 1);
 }
 
 template <class V> footprint footprint_of(const hyb<V>& a) {
@@ -33,6 +35,7 @@ template <class V> footprint footprint_of(const hyb<V>& a) {
 }
 
 template <class V> footprint hyb_footprint(csr_view<V> a, offset width) {
+  a = validated(a);
   if (width < 0) width = default_hyb_width(a);
   footprint out = ell_footprint_of_width(a, width);
   std::uint64_t rest = 0;
@@ -43,11 +46,12 @@ template <class V> footprint hyb_footprint(csr_view<V> a, offset width) {
 }
 
 template <class V> hyb<V> to_hyb(csr_view<V> a, offset width, padding_budget budget) {
+  a = validated(a);
   if (width < 0) width = default_hyb_width(a);
   require_within_budget("hyb", hyb_footprint(a, width), footprint_of(a), budget);
   hyb<V> out{to_ell_of_width(a, width), {a.rows, a.cols, {}, {}, {}}};
   for (index i = 0; i < a.rows; ++i)
-    for (offset k = a.row_begin[i] + width; k < a.row_begin[i + 1]; ++k) {
+    for (offset k = a.row_begin[i] + std::min(width, a.row_length(i)); k < a.row_begin[i + 1]; ++k) {
       out.rest.row.push_back(i);
       out.rest.col.push_back(a.col[k]);
       out.rest.val.push_back(a.val[k]);

@@ -41,9 +41,9 @@ template <class V> hyb<V> to_hyb(const csr<V>& a, offset width = -1, padding_bud
 }
 
 /// body(row, column, value) for every entry; those of a row in its own order.
-template <class V, class Body> void for_each_entry(const hyb<V>& a, Body body) {
-  for_each_entry(a.regular, body);
-  for_each_entry(a.rest, body);
+template <class V, class Body> void for_each_trusted_entry(const hyb<V>& a, Body body) {
+  for_each_trusted_entry(a.regular, body);
+  for_each_trusted_entry(a.rest, body);
 }
 
 }  // namespace nz

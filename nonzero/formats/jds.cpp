@@ -23,10 +23,12 @@ template <class V> footprint footprint_of(const jds<V>& a) {
 }
 
 template <class V> footprint jds_footprint(csr_view<V> a) {
+  a = validated(a);
   return {footprint_of(a).bytes + a.rows * sizeof(index), 0};
 }
 
 template <class V> array<index> rows_by_falling_length(csr_view<V> a) {
+  a = validated(a);
   array<index> row(a.rows);
   std::iota(row.begin(), row.end(), 0);
   std::stable_sort(row.begin(), row.end(),
@@ -35,6 +37,7 @@ template <class V> array<index> rows_by_falling_length(csr_view<V> a) {
 }
 
 template <class V> jds<V> to_jds(csr_view<V> a) {
+  a = validated(a);
   jds<V> out{a.rows, a.cols, rows_by_falling_length(a), array<offset>(a.row_begin.size()), {}, {}};
   out.col.reserve(a.col.size());
   out.val.reserve(a.val.size());

@@ -13,7 +13,7 @@ template <class V> struct jds {
   array<index> col;            // nnz long; 0 <= col < cols
   array<V> val;                // nnz long
 
-  offset nnz() const { return row_begin.back(); }
+  offset nnz() const { return last_or_0(row_begin); }
 };
 
 /// Arrays of a jds that belong to somebody else, in the host's memory or in a device's. Borrows as csr_view.
@@ -44,7 +44,7 @@ template <class V> jds<V> to_jds(const csr<V>& a) { return to_jds(csr_view<V>(a)
 template <class V> array<index> rows_by_falling_length(csr_view<V> a);
 
 /// body(row, column, value) for every entry; those of a row in its own order.
-template <class V, class Body> void for_each_entry(const jds<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const jds<V>& a, Body body) {
   for (index p = 0; p < a.rows; ++p)
     for (offset k = a.row_begin[p]; k < a.row_begin[p + 1]; ++k) body(a.row[p], a.col[k], a.val[k]);
 }

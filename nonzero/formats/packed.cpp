@@ -164,7 +164,14 @@ void run_in_order(offset count, const std::function<void(offset)>& body) {
 
 template <class V>
 packed<V> to_packed(csr_view<V> a, std::span<const index> first_row, const for_each_runner& for_each) {
+  a = validated(a);
+  check.that(!first_row.empty() && first_row.front() == 0 && first_row.back() == a.rows &&
+                 std::ranges::is_sorted(first_row),
+             "first_row does not rise from 0 to the {} rows", a.rows);
   const std::size_t slices = first_row.size() - 1;
+  for (std::size_t s = 0; s < slices; ++s)
+    check.that(first_row[s + 1] - first_row[s] <= packed<V>::most_slice_rows,
+               "{} rows are too many for a slice", first_row[s + 1] - first_row[s]);
   std::vector<packed_draft> drafts(slices);
   for_each(static_cast<offset>(slices), [&](offset s) {
     drafts[static_cast<std::size_t>(s)] =
@@ -188,6 +195,7 @@ packed<V> to_packed(csr_view<V> a, std::span<const index> first_row, const for_e
 }
 
 template <class V> packed<V> to_packed(csr_view<V> a) {
+  a = validated(a);
   return to_packed(a, equal_slices(a.rows), run_in_order);
 }
 
@@ -198,6 +206,7 @@ template <class V> footprint footprint_of(const packed<V>& a) {
 }
 
 template <class V> footprint packed_footprint(csr_view<V> a) {
+  a = validated(a);
   const std::vector<index> first_row = equal_slices(a.rows);
   packed_sizes all{};
   for (std::size_t s = 0; s + 1 < first_row.size(); ++s)

@@ -146,7 +146,7 @@ template <class V> V packed_value(const packed<V>& a, packed_values kind, offset
 }
 
 /// body(row, column, value) for every entry; those of a row in its own order.
-template <class V, class Body> void for_each_entry(const packed<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const packed<V>& a, Body body) {
   for (std::size_t n = 0; n + 1 < a.slices.size(); ++n) {
     packed_slice s = a.slices[n];
     const packed_slice& next = a.slices[n + 1];

@@ -13,6 +13,8 @@
 namespace nz {
 namespace {
 
+constexpr invariants check{"sbsr"};
+
 /// The sample of rows and block rows by which a matrix is judged.
 constexpr index most_sampled = 64;
 
@@ -24,8 +26,9 @@ template <class V> void require_square(csr_view<V> a) {
 
 [[noreturn]] void refuse_blocks(index size, index block_row) {
   throw unsupported(fmt::format(
-      "sbsr: the rows from {} on are not all full blocks of {} x {}, one of them on the diagonal; choose bsr",
-      block_row * size, size, size));
+      "sbsr: the rows from {} on (counted from 1) are not all full blocks of {} x {}, one of them on the "
+      "diagonal; choose bsr",
+      block_row * size + 1, size, size));
 }
 
 /// Compares a few entries of a few rows with their mirror images.
@@ -42,7 +45,8 @@ template <class V> void require_symmetric_sample(csr_view<V> a) {
                   *mirrored = std::lower_bound(begin, end, i);
       if (mirrored == end || *mirrored != i || !have_same_bits(a.val[mirrored - a.col.data()], a.val[k]))
         throw unsupported(fmt::format(
-            "sbsr: ({0}, {1}) and ({1}, {0}) differ: not symmetric; choose another format", i, j));
+            "sbsr: ({0}, {1}) and ({1}, {0}), counted from 1, differ: not symmetric; choose another format",
+            i + 1, j + 1));
     }
   }
 }
@@ -133,9 +137,13 @@ template <class V, class To> void start(csr_view<V> a, index block_size, sbsr<To
 template <class V, class To> bool convert(csr_view<V> a, const sbsr_options& options, sbsr<To>& out) {
   start(a, options.block_size, out);
   out.group_cols = options.group_cols != 0 ? options.group_cols : out.block_size;
+  check.that(out.group_cols >= 1 && out.group_cols <= out.block_size, "group_cols is {}, outside 1 to {}",
+             out.group_cols, out.block_size);
   const index one_range[] = {0, out.block_rows()};
   const std::span<const index> ranges =
       options.first_block_row.empty() ? std::span(one_range) : options.first_block_row;
+  check.that(ranges.front() == 0 && ranges.back() == out.block_rows() && std::ranges::is_sorted(ranges),
+             "first_block_row does not rise from 0 to the {} block rows", out.block_rows());
   find_block_begins(a, ranges, options.for_each, out);
   if (out.nnz() != a.nnz())
     throw unsupported("sbsr: the triangles are of different sizes: not symmetric; choose another format");
@@ -153,25 +161,26 @@ template <class V, class To> bool convert(csr_view<V> a, const sbsr_options& opt
   return std::find(found.begin(), found.end(), finding::not_exact) == found.end();
 }
 
-constexpr invariants check{"sbsr"};
-
 /// The last block of a block row.
 template <class V> void validate_diagonal(const sbsr<V>& a, index block_row) {
   const index size = a.block_size;
   const offset last = a.block_begin[block_row + 1] - 1;
-  check.that(a.block_col[last] == block_row, "the last block of block row {} is in block column {}",
-             block_row, a.block_col[last]);
+  check.that(a.block_col[last] == block_row,
+             "the last block of block row {} is in block column {} (both counted from 1)", block_row + 1,
+             offset{a.block_col[last]} + 1);
   const V* block = a.val.data() + last * size * size;
   for (index r = 0; r < size; ++r)
     for (index c = 0; c < r; ++c)
       check.that(have_same_bits(block[place_in_block(size, a.group_cols, r, c)],
                                 block[place_in_block(size, a.group_cols, c, r)]),
-                 "block {} is on the diagonal, but not symmetric at ({}, {})", last, r, c);
+                 "block {} is on the diagonal, but not symmetric at ({}, {}) (all counted from 1)", last + 1,
+                 r + 1, c + 1);
 }
 
 }  // namespace
 
 template <class V> index find_symmetric_block_size(csr_view<V> a) {
+  a = validated(a);
   require_square(a);
   require_symmetric_sample(a);
   const index found = find_block_size(a), size = found == 6 ? 3 : found == 8 ? 4 : found;
@@ -189,12 +198,14 @@ template <class V> index find_symmetric_block_size(csr_view<V> a) {
 }
 
 template <class V> sbsr<V> to_sbsr(csr_view<V> a, const sbsr_options& options) {
+  a = validated(a);
   sbsr<V> out;
   convert(a, options, out);
   return out;
 }
 
 std::optional<sbsr<float>> to_sbsr_of_floats(csr_view<double> a, const sbsr_options& options) {
+  a = validated(a);
   if (!is_sample_single(a)) return std::nullopt;
   std::optional<sbsr<float>> out(std::in_place);
   if (!convert(a, options, *out)) out.reset();
@@ -214,7 +225,7 @@ template <class V> void validate(const sbsr<V>& a) {
   check.length("val", a.val.size(), a.blocks() * a.block_size * a.block_size);
   check.within("block_col", a.block_col, a.block_rows());
   for (index i = 0; i < a.block_rows(); ++i) {
-    check.that(a.block_begin[i] < a.block_begin[i + 1], "block row {} has no block", i);
+    check.that(a.block_begin[i] < a.block_begin[i + 1], "block row {} (counted from 1) has no block", i + 1);
     check.rises("block_col", a.block_col, a.block_begin[i], a.block_begin[i + 1]);
     validate_diagonal(a, i);
   }
@@ -225,6 +236,7 @@ template <class V> footprint footprint_of(const sbsr<V>& a) {
 }
 
 template <class V> footprint sbsr_footprint(csr_view<V> a) {
+  a = validated(a);
   sbsr<V> counted;
   start(a, 0, counted);
   const index range[] = {0, counted.block_rows()};

@@ -21,8 +21,8 @@ template <class V> struct sbsr {
                  // fewer) one after the other, each row by row; the last block of a block row
                  // is symmetric, bit by bit
 
-  index block_rows() const { return rows / block_size; }
-  offset blocks() const { return block_begin.back(); }
+  index block_rows() const { return block_size < 1 ? 0 : rows / block_size; }
+  offset blocks() const { return last_or_0(block_begin); }
   offset nnz() const { return (2 * blocks() - block_rows()) * block_size * block_size; }
 };
 
@@ -84,7 +84,7 @@ template <class V> footprint sbsr_footprint(csr_view<V> a);
 template <class V> footprint sbsr_footprint(const csr<V>& a) { return sbsr_footprint(csr_view<V>(a)); }
 
 /// body(row, column, value) for every entry; those of a row by rising column.
-template <class V, class Body> void for_each_entry(const sbsr<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const sbsr<V>& a, Body body) {
   const index size = a.block_size;
   const auto value = [&](offset block, index r, index c) {
     return a.val[block * size * size + place_in_block(size, a.group_cols, r, c)];

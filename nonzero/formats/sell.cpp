@@ -33,17 +33,22 @@ template <class V> array<offset> first_slices(const sell<V>& a) {
 
 constexpr invariants check{"sell"};
 
+void validate_windows(index rows, index height, const array<index>& window_begin) {
+  check.that(height >= 1, "a height of {} is below 1", height);
+  check.that(!window_begin.empty() && window_begin.front() == 0 && window_begin.back() == rows,
+             "window_begin does not go from 0 to the {} rows", rows);
+  for (std::size_t w = 1; w < window_begin.size(); ++w)
+    check.that(window_begin[w] > window_begin[w - 1], "window {} (counted from 1) has no rows", w);
+}
+
 template <class V> void validate_order(const sell<V>& a) {
-  check.that(!a.window_begin.empty() && a.window_begin.front() == 0 && a.window_begin.back() == a.rows,
-             "window_begin does not go from 0 to the {} rows", a.rows);
-  for (index w = 0; w < a.windows(); ++w)
-    check.that(a.window_begin[w + 1] > a.window_begin[w], "window {} has no rows", w);
   check.length("row", a.row.size(), a.rows);
   check.permutation("row", a.row);
   for (index w = 0; w < a.windows(); ++w)
     for (index p = a.window_begin[w]; p < a.window_begin[w + 1]; ++p)
       check.that(a.row[p] >= a.window_begin[w] && a.row[p] < a.window_begin[w + 1],
-                 "place {} of window {} holds row {}, which is in another window", p, w, a.row[p]);
+                 "place {} of window {} holds row {} (counted from 1), which is in another window", p + 1,
+                 w + 1, a.row[p] + 1);
 }
 
 /// Returns the number of entries at place r of a slice.
@@ -53,9 +58,11 @@ template <class V> offset validate_place(const sell<V>& a, offset slice, index r
   offset length = 0;
   while (length < width && !is_padding(length)) ++length;
   for (offset k = length; k < width; ++k)
-    check.that(is_padding(k), "place {} of slice {} has an entry after its padding", r, slice);
-  check.that(r > 0 || length == width, "slice {} is wider than its longest row", slice);
-  check.that(has_row || length == 0, "place {} of slice {} has entries but no row", r, slice);
+    check.that(is_padding(k), "place {} of slice {} (counted from 1) has an entry after its padding", r + 1,
+               slice + 1);
+  check.that(r > 0 || length == width, "slice {} (counted from 1) is wider than its longest row", slice + 1);
+  check.that(has_row || length == 0, "place {} of slice {} (counted from 1) has entries but no row", r + 1,
+             slice + 1);
   return length;
 }
 
@@ -63,22 +70,22 @@ template <class V> offset validate_place(const sell<V>& a, offset slice, index r
 
 template <class V> void validate(const sell<V>& a) {
   check.sizes(a.rows, a.cols);
-  check.that(a.height >= 1, "a height of {} is below 1", a.height);
+  validate_windows(a.rows, a.height, a.window_begin);
   validate_order(a);
   const array<offset> first_slice = first_slices(a);
   check.length("slice_begin", a.slice_begin.size(), first_slice.back() + 1);
   check.begins("slice_begin", a.slice_begin, static_cast<offset>(a.col.size()));
-  check.length("val", a.val.size(), a.slice_begin.back());
+  check.length("val", a.val.size(), static_cast<offset>(a.col.size()));
   for (offset s = 0; s < a.slices(); ++s)
     check.that((a.slice_begin[s + 1] - a.slice_begin[s]) % a.height == 0,
-               "slice {} is no multiple of {} long", s, a.height);
+               "slice {} (counted from 1) is no multiple of {} long", s + 1, a.height);
   check.places(a.col, a.val, a.cols);
   array<offset> length(a.row.size());
   for (index w = 0; w < a.windows(); ++w) {
     const offset end = a.window_begin[w + 1];
     offset p = a.window_begin[w];
     for (offset s = first_slice[w]; s < first_slice[w + 1]; ++s)
-      for (index r = 0; r < a.height; ++r, ++p) {
+      for (index r = 0; r < a.height && (p < end || a.slice_begin[s] < a.slice_begin[s + 1]); ++r, ++p) {
         const offset entries = validate_place(a, s, r, p < end);
         if (p < end) length[p] = entries;
       }
@@ -91,7 +98,7 @@ namespace {
 
 template <class V> footprint footprint_of_places(const sell<V>& a, offset entries) {
   constexpr std::uint64_t place = sizeof(index) + sizeof(V);
-  const auto places = static_cast<std::uint64_t>(a.slice_begin.back());
+  const auto places = static_cast<std::uint64_t>(last_or_0(a.slice_begin));
   footprint out{saturating_bytes(places, place),
                 saturating_bytes(places - static_cast<std::uint64_t>(entries), place)};
   const std::uint64_t others = bytes_of(a.window_begin, a.row, a.slice_begin);
@@ -138,7 +145,7 @@ template <class V> sell<V> lay_out(csr_view<V> from, const sell_steps& steps) {
 }
 
 template <class V> offset kept_entries(csr_view<V> a, offset longest) {
-  if (longest == std::numeric_limits<offset>::max()) return a.row_begin.back();
+  if (longest == std::numeric_limits<offset>::max()) return a.nnz();
   offset entries = 0;
   for (index i = 0; i < a.rows; ++i) entries += kept_length(a, i, longest);
   return entries;
@@ -151,7 +158,7 @@ void fill_window(csr_view<V> from, offset longest, index window, offset first_sl
   offset s = first_slice;
   for (offset first = a.window_begin[window]; first < end; first += a.height, ++s) {
     const offset width = (a.slice_begin[s + 1] - a.slice_begin[s]) / a.height;
-    for (index r = 0; r < a.height; ++r) {
+    for (index r = 0; width > 0 && r < a.height; ++r) {
       offset k = 0, at = a.slice_begin[s] + r;
       if (first + r < end) {
         const index i = a.row[first + r];
@@ -181,15 +188,18 @@ sell_steps serial_steps(index rows, sell_options options) {
 
 template <class V> footprint footprint_of(const sell<V>& a) {
   const auto padding = std::count(a.col.begin(), a.col.end(), padding_column);
-  return footprint_of_places(a, a.slice_begin.back() - padding);
+  return footprint_of_places(a, last_or_0(a.slice_begin) - padding);
 }
 
 template <class V> footprint sell_footprint(csr_view<V> a, sell_options options) {
-  return footprint_of_places(lay_out(a, serial_steps(a.rows, options)), a.row_begin.back());
+  a = validated(a);
+  return footprint_of_places(lay_out(a, serial_steps(a.rows, options)), a.nnz());
 }
 
 template <class V>
 sell<V> to_sell_by_steps(csr_view<V> from, const sell_steps& steps, padding_budget budget) {
+  from = validated(from);
+  validate_windows(from.rows, steps.height, steps.window_begin);
   sell<V> a = lay_out(from, steps);
   require_within_budget("sell", footprint_of_places(a, kept_entries(from, steps.longest)), footprint_of(from),
                         budget);
@@ -202,6 +212,7 @@ sell<V> to_sell_by_steps(csr_view<V> from, const sell_steps& steps, padding_budg
 }
 
 template <class V> sell<V> to_sell(csr_view<V> a, sell_options options, padding_budget budget) {
+  a = validated(a);
   return to_sell_by_steps(a, serial_steps(a.rows, options), budget);
 }
 

@@ -56,7 +56,7 @@ struct sell_steps {
 template <class V> sell<V> to_sell_by_steps(csr_view<V> a, const sell_steps& steps, padding_budget budget);
 
 /// body(row, column, value) for every entry; those of a row in its own order.
-template <class V, class Body> void for_each_entry(const sell<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const sell<V>& a, Body body) {
   offset slice = 0;
   for (index w = 0; w < a.windows(); ++w)
     for (index first = a.window_begin[w]; first < a.window_begin[w + 1]; first += a.height, ++slice)

@@ -14,8 +14,8 @@ template <class V> void validate(const tjds<V>& a) {
   check.begins("diagonal_begin", a.diagonal_begin, static_cast<offset>(a.col.size()));
   const auto places = [&](offset k) { return a.diagonal_begin[k + 1] - a.diagonal_begin[k]; };
   for (offset k = 0, most = a.rows; k < a.width(); most = places(k++))
-    check.that(places(k) >= 1 && places(k) <= most, "diagonal {} is {} long, outside 1 to {}", k, places(k),
-               most);
+    check.that(places(k) >= 1 && places(k) <= most,
+               "diagonal {} (counted from 1) is {} long, outside 1 to {}", k + 1, places(k), most);
   // Of the row at a place: how many diagonals reach the place. They are the first ones.
   offset length = a.width();
   check.sorted_by_length(a.row, 0, a.rows, [&](index p) {
@@ -31,12 +31,14 @@ template <class V> footprint footprint_of(const tjds<V>& a) {
 }
 
 template <class V> footprint tjds_footprint(csr_view<V> a) {
-  return {a.rows * sizeof(index) + (longest_row(a) + 1) * sizeof(offset) +
-              a.row_begin.back() * (sizeof(index) + sizeof(V)),
-          0};
+  a = validated(a);
+  return {
+      a.rows * sizeof(index) + (longest_row(a) + 1) * sizeof(offset) + a.nnz() * (sizeof(index) + sizeof(V)),
+      0};
 }
 
 template <class V> tjds<V> to_tjds(csr_view<V> a) {
+  a = validated(a);
   tjds<V> out{a.rows,
               a.cols,
               rows_by_falling_length(a),

@@ -14,7 +14,7 @@ template <class V> struct tjds {
   array<index> col;                 // nnz long; 0 <= col < cols
   array<V> val;                     // nnz long
 
-  offset nnz() const { return diagonal_begin.back(); }
+  offset nnz() const { return last_or_0(diagonal_begin); }
   /// The number of diagonals: the length of the longest row.
   offset width() const { return static_cast<offset>(diagonal_begin.size()) - 1; }
 };
@@ -44,7 +44,7 @@ template <class V> tjds<V> to_tjds(csr_view<V> a);
 template <class V> tjds<V> to_tjds(const csr<V>& a) { return to_tjds(csr_view<V>(a)); }
 
 /// body(row, column, value) for every entry; those of a row in its own order.
-template <class V, class Body> void for_each_entry(const tjds<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const tjds<V>& a, Body body) {
   for (offset k = 0; k < a.width(); ++k)
     for (offset at = a.diagonal_begin[k]; at < a.diagonal_begin[k + 1]; ++at)
       body(a.row[at - a.diagonal_begin[k]], a.col[at], a.val[at]);

@@ -325,6 +325,7 @@ void require_even_warp_packed(index rows, offset nnz, const warp_packed_lengths&
 }
 
 template <class V> warp_packed<V> to_warp_packed(csr_view<V> a, padding_budget budget) {
+  a = validated(a);
   array<index> row;
   require_even_warp_packed(a.rows, a.nnz(), order_rows(a, row), budget);
   packed_patterns<V> patterns = make_patterns(a, std::move(row));
@@ -369,6 +370,7 @@ template <class V> footprint footprint_of(const warp_packed<V>& a) {
 }
 
 template <class V> footprint warp_packed_footprint(csr_view<V> a) {
+  a = validated(a);
   array<index> row;
   order_rows(a, row);
   const packed_patterns<V> patterns = make_patterns(a, std::move(row));

@@ -72,7 +72,7 @@ offset warp_packed_column(const warp_packed<V>& a, const warp_packed_pattern& p,
 }
 
 /// body(row, column, value) for every entry; those of a row in its own order.
-template <class V, class Body> void for_each_entry(const warp_packed<V>& a, Body body) {
+template <class V, class Body> void for_each_trusted_entry(const warp_packed<V>& a, Body body) {
   for (offset s = 0; s < a.slices(); ++s) {
     const warp_packed_pattern& p = a.patterns[a.pattern[s]];
     const offset first = s * 32;

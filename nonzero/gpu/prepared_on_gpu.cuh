@@ -165,7 +165,7 @@ std::unique_ptr<prepared_matrix<V>> prepare_from_device(const device_csr_pointer
   if constexpr (converts_on_device<Kernel, Queue, A, V>)
     return prepare<Kernel, Queue, A, V>(a->rows, a->cols, a, a->is_wide(), options);
   else
-    return prepare<Kernel, Queue, A, V>(a->rows, a->cols, csr_view<A>(to_host(*a)), a->is_wide(), options);
+    return prepare<Kernel, Queue, A, V>(a->rows, a->cols, trusted(to_host(*a)), a->is_wide(), options);
 }
 
 template <class Kernel, class Queue, class A, class V>

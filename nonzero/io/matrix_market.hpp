@@ -38,7 +38,7 @@ csr<V> read_matrix_market(const std::filesystem::path& path, const read_options&
                           matrix_market_info* info = nullptr);
 
 /// Writes `a` as coordinate real general, with the fewest digits that read back bit-identical (the payload of
-/// a NaN aside). The file is written atomically.
+/// a NaN aside). The file is written atomically. Validates `a` first; trusted(a) is not looked at again.
 template <class V> void write_matrix_market(const std::filesystem::path& path, csr_view<V> a);
 template <class V> void write_matrix_market(const std::filesystem::path& path, const csr<V>& a) {
   write_matrix_market(path, csr_view<V>(a));

@@ -45,6 +45,7 @@ void write_lines(const std::filesystem::path& path, const std::string& head, off
 }  // namespace
 
 template <class V> void write_matrix_market(const std::filesystem::path& path, csr_view<V> a) {
+  a = validated(a);
   const std::string head =
       fmt::format("%%MatrixMarket matrix coordinate real general\n{} {} {}\n", a.rows, a.cols, a.nnz());
   write_lines(path, head, a.nnz(), 96, [&](offset begin, offset end, char* to) {

@@ -20,6 +20,7 @@ struct npz_options {
 };
 
 /// Writes `a` so that scipy.sparse.load_npz reads it as a csr_matrix. The file is written atomically.
+/// Validates `a` first; trusted(a) is not looked at again.
 template <class V>
 void write_npz(const std::filesystem::path& path, csr_view<V> a, const npz_options& options = {});
 template <class V>

@@ -122,6 +122,7 @@ void write_narrowed(zip_writer& zip, const std::string& name, std::span<const of
 
 template <class V>
 void write_npz(const std::filesystem::path& path, csr_view<V> a, const npz_options& options) {
+  a = validated(a);
   output_file file(path);
   zip_writer zip(file, options.compress);
   write_array<index>(zip, "indices.npy", a.col);

@@ -18,7 +18,8 @@ template <class V> std::vector<V> read_vector(const std::filesystem::path& path)
 /// Whether the file is a zip, as an .npz is; of a pipe, whether it is called .npz.
 bool is_npz(const std::filesystem::path& path);
 
-/// Writes a matrix by the name's ending: .mtx or .npz; `unsupported` for others.
+/// Writes a matrix by the name's ending: .mtx or .npz; `unsupported` for others. Validates it first;
+/// trusted(a) is not looked at again.
 template <class V> void write(const std::filesystem::path& path, csr_view<V> a);
 template <class V> void write(const std::filesystem::path& path, const csr<V>& a) {
   write(path, csr_view<V>(a));

@@ -1,3 +1,5 @@
+#include <string>
+
 #include <nonzero/core/values.hpp>
 #include <nonzero/kernel/device_csr.hpp>
 
@@ -29,12 +31,61 @@ vector<To> place_offsets(const std::shared_ptr<device>& on, std::span<const Offs
     return vector<To>(on, array<To>(offsets.begin(), offsets.end()));
 }
 
+template <class T> std::span<const T> span_of(const vector_view<const T>& values) {
+  return {values.data(), values.size()};
+}
+
+/// Where the host cannot read the device's memory, it looks at copies of the offsets and columns.
+template <class V, class Offset>
+void validate_arrays(const device_csr<V>& a, const vector_view<const Offset>& row_begin) {
+  csr_view<V, Offset> seen(a.rows, a.cols, span_of(row_begin), span_of(a.col), span_of(a.val));
+  const auto is_there = [&](const auto& values) {
+    return values.size() == 0 || (values.data() != nullptr && values.where() == a.on.get());
+  };
+  if (!is_there(row_begin) || !is_there(a.col) || !is_there(a.val))
+    throw shape_error("csr: an array that is not empty has a null pointer, or is not on the device");
+  if (a.on->is_host()) return validate(seen);
+  const array<Offset> own_row_begin = fetch(row_begin);
+  const array<index> own_col = fetch(a.col);
+  seen.row_begin = own_row_begin;
+  seen.col = own_col;
+  validate(seen);
+}
+
+/// A narrow matrix with so many entries would overflow in a kernel.
+template <class V> void require_offsets(const device_csr<V>& a) {
+  if (!a.is_wide() && needs_wide_offsets(a.nnz))
+    throw unsupported("so many entries need 64-bit row offsets on a device");
+}
+
 }  // namespace
+
+template <class V> void validate(const device_csr<V>& a) {
+  if (!a.on) throw device_error("a matrix in a device's memory names its device, and this names none");
+  if (a.nnz != static_cast<offset>(a.col.size()))
+    throw shape_error("csr: col is " + std::to_string(a.col.size()) + " long instead of " +
+                      std::to_string(a.nnz));
+  require_offsets(a);
+  a.is_wide() ? validate_arrays(a, a.wide_row_begin) : validate_arrays(a, a.row_begin);
+}
+
+template <class V>
+std::shared_ptr<const device_csr<V>> validated(const std::shared_ptr<const device_csr<V>>& a,
+                                               bool is_trusted) {
+  if (!a) throw shape_error("csr: the pointer to a matrix in a device's memory is null");
+  if (a->is_trusted) return a;
+  if (!is_trusted) validate(*a);
+  auto out = std::make_shared<device_csr<V>>(*a);
+  out->owner = a;  // whatever it keeps alive
+  out->is_trusted = true;
+  return out;
+}
 
 template <class V, class Offset>
 std::shared_ptr<const device_csr<V>> place_csr(csr_view<V, Offset> a, std::shared_ptr<device> on,
                                                bool wide_offsets) {
   if (!on) throw device_error("place_csr needs a device to copy the matrix to");
+  a = validated(a);
   auto arrays = std::make_shared<owned_arrays<V>>();
   if (wide_offsets || needs_wide_offsets(a.nnz()))
     arrays->wide_row_begin = place_offsets<offset>(on, a.row_begin);
@@ -51,6 +102,7 @@ std::shared_ptr<const device_csr<V>> place_csr(csr_view<V, Offset> a, std::share
                                                            .val = arrays->val,
                                                            .on = std::move(on)});
   out->owner = std::move(arrays);
+  out->is_trusted = true;
   return out;
 }
 
@@ -59,13 +111,6 @@ std::shared_ptr<const device_csr<V>> borrow_csr(csr_view<V, Offset> a, std::shar
                                                 stream in) {
   constexpr bool is_wide = std::is_same_v<Offset, offset>;
   if (!on) throw device_error("borrow_csr needs the device whose memory the arrays are in");
-  if (a.rows < 0 || a.cols < 0) throw shape_error("csr: rows and columns must not be negative");
-  if (a.row_begin.size() != static_cast<std::size_t>(a.rows) + 1 || a.val.size() != a.col.size())
-    throw shape_error("csr: row_begin must be rows + 1 long, and val as long as col");
-  if (a.row_begin.data() == nullptr || (a.nnz() > 0 && (a.col.data() == nullptr || a.val.data() == nullptr)))
-    throw shape_error("csr: an array that is not empty has a null pointer");
-  if (!is_wide && needs_wide_offsets(a.nnz()))
-    throw unsupported("so many entries need 64-bit row offsets on a device");
   on->synchronize(in);
   device_csr<V> out{.rows = a.rows,
                     .cols = a.cols,
@@ -79,10 +124,15 @@ std::shared_ptr<const device_csr<V>> borrow_csr(csr_view<V, Offset> a, std::shar
     out.wide_row_begin = {on, a.row_begin.data(), a.row_begin.size()};
   else
     out.row_begin = {on, a.row_begin.data(), a.row_begin.size()};
+  out.is_trusted = a.is_trusted;
+  if (!a.is_trusted) validate(out);
+  require_offsets(out);
+  out.is_trusted = true;
   return std::make_shared<const device_csr<V>>(std::move(out));
 }
 
 template <class V> csr<V> to_host(const device_csr<V>& a) {
+  if (!a.is_trusted) validate(a);
   csr<V> out{a.rows, a.cols, {}, fetch(a.col), fetch(a.val)};
   if (a.is_wide()) {
     out.row_begin = fetch(a.wide_row_begin);
@@ -100,7 +150,9 @@ template <class V> csr<V> to_host(const device_csr<V>& a) {
   template std::shared_ptr<const device_csr<V>> borrow_csr(csr_view<V>, std::shared_ptr<device>, stream); \
   template std::shared_ptr<const device_csr<V>> borrow_csr(csr_view<V, std::int32_t>,                     \
                                                            std::shared_ptr<device>, stream);              \
-  template csr<V> to_host(const device_csr<V>&);
+  template csr<V> to_host(const device_csr<V>&);                                                          \
+  template void validate(const device_csr<V>&);                                                           \
+  template std::shared_ptr<const device_csr<V>> validated(const std::shared_ptr<const device_csr<V>>&, bool);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE
 

@@ -22,6 +22,8 @@ struct prepare_options {
   bool wide_offsets = false;
   /// For CPU kernels: the instruction set, one of simd_targets(); empty: the best one.
   std::string_view simd = {};
+  /// The caller vouches for the matrix: it is not validated.
+  bool is_trusted = false;
   /// No option: kernel_row::prepare sets it. A kernel that uses CSR as it is may keep the view, uncopied.
   bool may_borrow = false;
 };
@@ -79,25 +81,25 @@ struct kernel_row {
 
   template <class A, class V> const prepare_functions<A, V>& functions_for() const { return functions; }
 
-  /// Converts `a` for this kernel and places it on the device. V: the type of x, y and the sums, if not that
-  /// of the values. Throws `unsupported` where the format would exceed the budget or the kernel has no such
-  /// types, `device_error` where the device is missing or full. A CSR kernel of the CPU copies an owner and
-  /// borrows a view.
+  /// Validates `a`, converts it for this kernel and places it on the device. V: the type of x, y and the
+  /// sums, if not that of the values. Throws `shape_error` where `a` is not valid, `unsupported` where the
+  /// format would exceed the budget or the kernel has no such types, `device_error` where the device is
+  /// missing or full. A CSR kernel of the CPU copies an owner and borrows a view.
   template <class V = void, class A>
   auto prepare(const csr<A>& a, const prepare_options& options = {}) const {
-    return prepare_view<sums_of<A, V>>(csr_view<A>(a), options, false);
+    return prepare_view<sums_of<A, V>>(validated(csr_view<A>(a), options.is_trusted), options, false);
   }
   template <class V = void, class A, class Offset>
   auto prepare(csr_view<A, Offset> a, const prepare_options& options = {}) const {
-    return prepare_view<sums_of<A, V>>(a, options, true);
+    return prepare_view<sums_of<A, V>>(validated(a, options.is_trusted), options, true);
   }
   /// The same for a matrix in the device's memory, where it stays: kernels of CSR share it, others make their
-  /// own arrays from it. Throws `unsupported` for a kernel of the CPU.
+  /// own arrays from it. Throws `unsupported` for a kernel of the CPU, `shape_error` for a null pointer.
   template <class V = void, class A>
   auto prepare(const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options = {}) const {
     const auto function = functions_for<A, sums_of<A, V>>().device;
     if (function == nullptr) refuse(true);
-    return function(a, options);
+    return function(validated(a, options.is_trusted), options);
   }
 
  private:
@@ -108,6 +110,7 @@ struct kernel_row {
     const auto function = functions_for<A, V>().host;
     if (function == nullptr) refuse(false);
     options.may_borrow = may_borrow;
+    options.is_trusted = true;
     return function(a, options);
   }
   /// The host's code has 64-bit offsets: 32-bit ones are copied, and live as long as the result.

@@ -17,8 +17,14 @@ bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_by
          before(b_begin, a_begin + a_bytes);
 }
 
+template <class V> void require_there(std::span<const V> x, std::span<const V> y = {}) {
+  if ((x.data() == nullptr && !x.empty()) || (y.data() == nullptr && !y.empty()))
+    throw shape_error("x or y is a null pointer with a length above 0");
+}
+
 /// A kernel reads x while it writes y.
 template <class V> void require_apart(std::span<const V> x, std::span<const V> y) {
+  require_there(x, y);
   if (overlap(x.data(), x.size_bytes(), y.data(), y.size_bytes()))
     throw shape_error("x and y overlap in memory; multiply into another vector");
 }
@@ -27,6 +33,7 @@ template <class V> void require_apart(std::span<const V> x, std::span<const V> y
 template <class V>
 void require_step_fits(std::span<const V> x, const fused_step<V>& step, std::span<const V> y,
                        std::size_t sums) {
+  require_there(x, y);
   if (sums < static_cast<std::size_t>(step.sums()))
     throw shape_error("the step has " + std::to_string(step.sums()) + " sums, and there is room for " +
                       std::to_string(sums));
@@ -195,6 +202,7 @@ void prepared_matrix<V>::apply(std::span<const V> x, const fused_step<V>& step, 
 template <class V>
 double prepared_matrix<V>::apply(std::span<const V> x, const rows_epilogue<V>& epilogue) const {
   require_vectors_fit(rows_, cols_, x.size(), static_cast<std::size_t>(rows_));
+  require_there(x);
   if (!on_->is_host())
     throw unsupported("an epilogue of one's own needs a kernel of the CPU; this matrix is on " +
                       on_->description());

@@ -128,7 +128,7 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
     if (a_.rows != a_.cols) return nullptr;
     array<index> order = reverse_cuthill_mckee(a_);
     auto permuted = std::make_shared<const csr<A>>(permute_symmetric(a_, std::span<const index>(order)));
-    const csr_view<A> view = *permuted;
+    const csr_view<A> view = trusted(*permuted);
     auto out = std::make_unique<cpu_measuring>(view, std::move(permuted), true, options_);
     out->order_ = std::move(order);
     out->start_.memory_budget = this->memory_budget() - order_bytes();
@@ -151,7 +151,7 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
   static const kernel_row& baseline() { return find_kernel(baseline_name, device_kind::cpu); }
   std::unique_ptr<prepared_matrix<V>> prepare_view(const kernel_row& kernel, csr_view<A> a,
                                                    padding_budget budget) const {
-    return kernel.template prepare<V>(a, {.budget = budget, .simd = options_.simd});
+    return kernel.template prepare<V>(a, {.budget = budget, .simd = options_.simd, .is_trusted = true});
   }
   double csr_bytes() const { return static_cast<double>(start_.csr_bytes); }
   /// What make_reordered keeps beside the matrix.

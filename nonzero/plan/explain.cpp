@@ -77,6 +77,9 @@ std::string cost_line(const plan_report& r) {
   std::string out = fmt::format("planned in {}", time_text(r.seconds));
   if (r.csr_seconds > 0)
     out += fmt::format(", as long as {:.0f} multiplies by {}", r.seconds / r.csr_seconds, r.base_kernel);
+  if (r.validation_seconds > 0)
+    out += fmt::format("; {} of it ({:.0f} %) validated the matrix", time_text(r.validation_seconds),
+                       100 * r.validation_seconds / r.seconds);
   out += r.expected_multiplies == 1 ? "; 1 multiply is expected"
                                     : fmt::format("; {} multiplies are expected", r.expected_multiplies);
   const auto after = r.pays_after();

@@ -89,6 +89,7 @@ void search_breadth_first(csr_view<V> a, index start, small_set& seen, array<ind
 }  // namespace
 
 template <class V> locality find_locality(csr_view<V> a) {
+  a = validated(a);
   const offset entries = a.nnz();
   if (entries == 0) return {};
   const offset windows = std::clamp<offset>(entries / (one_in * window), 1, most_windows);

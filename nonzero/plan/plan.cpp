@@ -51,7 +51,18 @@ plan_options as_given(plan_options options) {
   return options;
 }
 
-/// `kept` owns arrays of `a`, if it is not null.
+/// make(the matrix as trusted), with the seconds that validation takes.
+template <class V, class Matrix, class Make>
+plan<V> plan_validated(const Matrix& a, bool is_trusted, const Make& make) {
+  const auto start = std::chrono::steady_clock::now();
+  const Matrix valid = validated(a, is_trusted);
+  const double seconds = is_trusted ? 0 : seconds_since(start);
+  plan<V> out = make(valid);
+  out.add_validation(seconds);
+  return out;
+}
+
+/// `a` is trusted. `kept` owns arrays of `a`, if it is not null.
 template <class V, class A, class Offset>
 plan<V> plan_for(csr_view<A, Offset> a, const owner& kept, bool may_borrow, const plan_options& options) {
   if constexpr (can_be_rounded<A>)
@@ -59,8 +70,8 @@ plan<V> plan_for(csr_view<A, Offset> a, const owner& kept, bool may_borrow, cons
       return plan_rounded<V>(a.val, [&](array<float> rounded) {
         auto values = std::make_shared<const array<float>>(std::move(rounded));
         const csr_view<float, Offset> single(a.rows, a.cols, a.row_begin, a.col, *values);
-        return plan_for<V>(single, std::make_shared<std::pair<owner, owner>>(values, kept), may_borrow,
-                           options);
+        return plan_for<V>(trusted(single), std::make_shared<std::pair<owner, owner>>(values, kept),
+                           may_borrow, options);
       });
   if (!is_for_cpu(options)) return plan_on_device<V>(place_csr(a, options.on), options);
   if constexpr (std::is_same_v<Offset, offset>) {
@@ -71,8 +82,16 @@ plan<V> plan_for(csr_view<A, Offset> a, const owner& kept, bool may_borrow, cons
   }
 }
 
+template <class V, class A, class Offset>
+plan<V> plan_view(csr_view<A, Offset> a, bool may_borrow, const plan_options& options) {
+  return plan_validated<V>(a, options.is_trusted || a.is_trusted, [&](const auto& valid) {
+    return plan_for<V>(valid, nullptr, may_borrow, options);
+  });
+}
+
+/// `a` is trusted.
 template <class V, class A>
-plan<V> plan_for(const std::shared_ptr<const device_csr<A>>& a, const plan_options& options) {
+plan<V> plan_placed(const std::shared_ptr<const device_csr<A>>& a, const plan_options& options) {
   if (options.on && options.on != a->where())
     throw device_error("the matrix is on " + a->where()->description() +
                        ", not on the device asked for: " + options.on->description());
@@ -85,37 +104,50 @@ plan<V> plan_for(const std::shared_ptr<const device_csr<A>>& a, const plan_optio
       const csr<A> host = to_host(*a);
       return plan_rounded<V>(host.val, [&](const array<float>& values) {
         const csr_view<float> single(host.rows, host.cols, host.row_begin, host.col, values);
-        return plan_on_device<V>(place_csr(single, a->where(), a->is_wide()), options);
+        return plan_on_device<V>(place_csr(trusted(single), a->where(), a->is_wide()), options);
       });
     }
   return plan_on_device<V>(a, options);
 }
 
+template <class V, class A>
+plan<V> plan_for(const std::shared_ptr<const device_csr<A>>& a, const plan_options& options) {
+  return plan_validated<V>(a, options.is_trusted || (a && a->is_trusted),
+                           [&](const auto& valid) { return plan_placed<V>(valid, options); });
+}
+
 }  // namespace
 
+void refuse_empty_plan() {
+  throw unsupported("this plan was moved to another and is empty; use the other, or make a new plan");
+}
+
 template <class V> plan<V> make_plan(csr_view<V> a, const plan_options& options) {
-  return plan_for<V>(a, nullptr, true, options);
+  return plan_view<V>(a, true, options);
 }
 
 template <class V> plan<V> make_plan(csr_view<V, std::int32_t> a, const plan_options& options) {
-  return plan_for<V>(a, nullptr, true, options);
+  return plan_view<V>(a, true, options);
 }
 
 template <class V> plan<V> make_plan(const csr<V>& a, const plan_options& options) {
-  return plan_for<V>(csr_view<V>(a), nullptr, false, options);
+  return plan_view<V>(csr_view<V>(a), false, options);
 }
 
+/// What validation and rounding throw, they throw before anything is moved.
 template <class V> plan<V> make_plan(csr<V>&& a, const plan_options& options) {
-  if constexpr (can_be_rounded<V>)
-    if (options.values == stored_values::single)
-      return plan_rounded<V>(a.val, [&](array<float> values) {  // throws before anything is moved
-        a.val = {};
-        const auto own = std::make_shared<const csr<float>>(
-            csr<float>{a.rows, a.cols, std::move(a.row_begin), std::move(a.col), std::move(values)});
-        return plan_for<V>(csr_view<float>(*own), own, true, options);
-      });
-  const auto own = std::make_shared<const csr<V>>(std::move(a));
-  return plan_for<V>(csr_view<V>(*own), own, true, options);
+  return plan_validated<V>(csr_view<V>(a), options.is_trusted, [&](const auto&) {
+    if constexpr (can_be_rounded<V>)
+      if (options.values == stored_values::single)
+        return plan_rounded<V>(a.val, [&](array<float> values) {
+          a.val = {};
+          const auto own = std::make_shared<const csr<float>>(
+              csr<float>{a.rows, a.cols, std::move(a.row_begin), std::move(a.col), std::move(values)});
+          return plan_for<V>(trusted(*own), own, true, options);
+        });
+    const auto own = std::make_shared<const csr<V>>(std::move(a));
+    return plan_for<V>(trusted(*own), own, true, options);
+  });
 }
 
 template <class V>
@@ -125,11 +157,11 @@ plan<V> make_plan(const std::shared_ptr<const device_csr<V>>& a, const plan_opti
 
 template <class V, class A>
 requires(!std::is_same_v<A, V>) plan<V> make_plan(csr_view<A> a, const plan_options& options) {
-  return plan_for<V>(a, nullptr, true, as_given(options));
+  return plan_view<V>(a, true, as_given(options));
 }
 template <class V, class A>
 requires(!std::is_same_v<A, V>) plan<V> make_plan(csr_view<A, std::int32_t> a, const plan_options& options) {
-  return plan_for<V>(a, nullptr, true, as_given(options));
+  return plan_view<V>(a, true, as_given(options));
 }
 template <class V, class A>
 requires(!std::is_same_v<A, V>) plan<V> make_plan(const std::shared_ptr<const device_csr<A>>& a,

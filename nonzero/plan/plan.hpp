@@ -47,6 +47,8 @@ struct plan_options {
   std::string_view simd = {};
   /// In which precision the plan holds the matrix's values.
   stored_values values = stored_values::same;
+  /// The caller vouches for the matrix: it is not validated.
+  bool is_trusted = false;
 };
 
 /// A kernel that the planner considered.
@@ -79,12 +81,13 @@ struct plan_report {
 
   device_kind kind = device_kind::cpu;  // where it runs
   std::string machine;                  // "CPU, 2 threads, NEON"
-  double bytes_per_second = 0;  // at which all threads read the matrix, or a GPU copies; 0: not measured
-  double csr_seconds = 0;       // a multiply by the baseline; 0: not measured
-  double waiting_seconds = 0;   // of those, what neither its bytes nor its instructions explain
-  double reorder_seconds = 0;   // finding an order and writing the matrix in it; 0: not tried
-  double chosen_seconds = 0;    // a multiply by this plan; 0: not measured
-  double seconds = 0;           // all of the planning, with its conversions and the rounding of values
+  double bytes_per_second = 0;    // at which all threads read the matrix, or a GPU copies; 0: not measured
+  double csr_seconds = 0;         // a multiply by the baseline; 0: not measured
+  double waiting_seconds = 0;     // of those, what neither its bytes nor its instructions explain
+  double reorder_seconds = 0;     // finding an order and writing the matrix in it; 0: not tried
+  double chosen_seconds = 0;      // a multiply by this plan; 0: not measured
+  double validation_seconds = 0;  // looking whether the matrix is valid; 0: the caller vouches for it
+  double seconds = 0;  // all of the planning, with validation, conversions and the rounding of values
   std::uint64_t csr_bytes = 0, bytes = 0;  // what CSR would take; what the plan takes
   std::uint64_t compulsory_bytes = 0;      // what a multiply in CSR moves at least: it, x and y once
   double memory_budget = 0;
@@ -99,52 +102,70 @@ struct plan_report {
 /// The report as text: the choice and its reason, the matrix, the machine, and a line for each candidate.
 std::string explain(const plan_report& report);
 
+/// Throws `unsupported`: what a plan does that was moved from.
+[[noreturn]] void refuse_empty_plan();
+
 /// A matrix prepared for the kernel that suits it. Thread safety: as a prepared_matrix, whatever is const may
 /// be called from any number of threads at once. The products of one plan have the same bits for any number
 /// of threads. Another plan for the same matrix may choose another kernel, which rounds differently. For the
-/// same bits, force the kernel or use `remembered`.
+/// same bits, force the kernel or use `remembered`. A plan that was moved from throws `unsupported`, whatever
+/// is asked of it.
 template <class V> class plan {
  public:
   /// y = A x, and y = alpha * A x + beta * y. Throw `shape_error` if x or y does not fit, or if they overlap.
-  void multiply(std::span<const V> x, std::span<V> y) const { ready_->multiply(V{1}, x, V{0}, y); }
+  void multiply(std::span<const V> x, std::span<V> y) const { prepared().multiply(V{1}, x, V{0}, y); }
   void multiply(V alpha, std::span<const V> x, V beta, std::span<V> y) const {
-    ready_->multiply(alpha, x, beta, y);
+    prepared().multiply(alpha, x, beta, y);
   }
   /// The same with vectors on where(), in a stream: prepared_matrix::multiply.
   void multiply(vector_view<const V> x, vector_view<V> y, stream in = {}) const {
-    ready_->multiply(V{1}, x, V{0}, y, in);
+    prepared().multiply(V{1}, x, V{0}, y, in);
   }
   void multiply(V alpha, vector_view<const V> x, V beta, vector_view<V> y, stream in = {}) const {
-    ready_->multiply(alpha, x, beta, y, in);
+    prepared().multiply(alpha, x, beta, y, in);
   }
   /// Fused steps: prepared_matrix::apply.
   void apply(vector_view<const V> x, const fused_step<V>& step, vector_view<V> y, vector_view<double> sums,
              stream in = {}, std::size_t at = 0) const {
-    ready_->apply(x, step, y, sums, in, at);
+    prepared().apply(x, step, y, sums, in, at);
   }
   void apply(std::span<const V> x, const fused_step<V>& step, std::span<V> y, std::span<double> sums) const {
-    ready_->apply(x, step, y, sums);
+    prepared().apply(x, step, y, sums);
   }
   double apply(std::span<const V> x, const rows_epilogue<V>& epilogue) const {
-    return ready_->apply(x, epilogue);
+    return prepared().apply(x, epilogue);
   }
 
   /// The prepared matrix; lives as long as the plan.
-  const prepared_matrix<V>& prepared() const { return *ready_; }
-  const std::string& kernel() const { return report_.kernel; }
-  footprint storage() const { return ready_->storage(); }
-  const std::shared_ptr<device>& where() const { return ready_->where(); }
-  index rows() const { return ready_->rows(); }
-  index cols() const { return ready_->cols(); }
-  const plan_report& report() const { return report_; }
-  std::string explain() const { return nz::explain(report_); }
+  const prepared_matrix<V>& prepared() const {
+    if (ready_ == nullptr) [[unlikely]]
+      refuse_empty_plan();
+    return *ready_;
+  }
+  const std::string& kernel() const { return report().kernel; }
+  footprint storage() const { return prepared().storage(); }
+  const std::shared_ptr<device>& where() const { return prepared().where(); }
+  index rows() const { return prepared().rows(); }
+  index cols() const { return prepared().cols(); }
+  const plan_report& report() const {
+    prepared();
+    return report_;
+  }
+  std::string explain() const { return nz::explain(report()); }
   /// Keeps what the plan borrows alive as long as it.
-  void keep(std::shared_ptr<const void> borrowed) { ready_->keep(std::move(borrowed)); }
+  void keep(std::shared_ptr<const void> borrowed) {
+    prepared();
+    ready_->keep(std::move(borrowed));
+  }
 
   /// For make_plan.
   plan(std::unique_ptr<prepared_matrix<V>> ready, plan_report report)
       : ready_(std::move(ready)), report_(std::move(report)) {}
   void add_planning(double seconds) { report_.seconds += seconds; }
+  void add_validation(double seconds) {
+    report_.validation_seconds += seconds;
+    report_.seconds += seconds;
+  }
 
  private:
   std::unique_ptr<prepared_matrix<V>> ready_;
@@ -155,8 +176,9 @@ template <class V> class plan {
 /// should pay, times them, and keeps the fastest. Does not end with a kernel that was slower than the
 /// baseline (csr_balanced, or the GPU's fastest kernel for CSR), unless the baseline does not fit the memory
 /// budget, or the kernel is forced or remembered. For a GPU the matrix is copied there first. Throws
-/// `unsupported` where there is no kernel of the given name or where nothing fits the budget, `parse_error`
-/// where the file of choices is malformed.
+/// `shape_error` where the matrix is not valid, unless the caller vouches for it, `unsupported` where there
+/// is no kernel of the given name or where nothing fits the budget, `parse_error` where the file of choices
+/// is malformed.
 ///
 /// An owner is copied where the plan stays with CSR; a view is borrowed (its arrays must outlive the plan);
 /// an owner that is moved from is kept. Values that are rounded (stored_values::single) are the plan's own.

@@ -27,7 +27,7 @@ template <class Error> std::string refusal(const csr<double>& links, const pager
 TEST(PageRankRefuses, SinksWhereAskedToAndNamesTheFirst) {
   const auto links = graph_of<double>(3, {{0, 1}, {2, 0, 0}});
   EXPECT_EQ(refusal<nz::unsupported>(links, {.sinks = sink_rule::refuse}),
-            "page 1 (counted from 0) has no links");
+            "page 2 (counted from 1) has no links");
   EXPECT_EQ(nz::find_sink(links), 1);
   EXPECT_EQ(nz::find_sink(graph_of<double>(2, {{0, 1}, {1, 1, 0}})), std::nullopt);
   EXPECT_EQ(nz::find_sink(graph_of<double>(2, {{0, 1}, {1, 1, 0}}), true), 1);
@@ -39,13 +39,13 @@ TEST(PageRankRefuses, WhatIsNoGraphOrNoWeight) {
   EXPECT_NE(refusal<nz::shape_error>(wide, {}).find("1 × 2"), std::string::npos);
   for (const double weight : {-1.0, std::nan(""), HUGE_VAL}) {
     const auto links = graph_of<double>(2, {{0, 1}, {1, 0, weight}});
-    EXPECT_NE(refusal<nz::unsupported>(links, {.is_weighted = true}).find("from page 1 to page 0"),
+    EXPECT_NE(refusal<nz::unsupported>(links, {.is_weighted = true}).find("from page 2 to page 1"),
               std::string::npos);
     EXPECT_NO_THROW(nz::pagerank(links));
   }
   for (const double weight : {1e308, 5e-324}) {
     const auto links = graph_of<double>(2, {{0, 1, weight}, {0, 0, weight}});
-    EXPECT_NE(refusal<nz::unsupported>(links, {.is_weighted = true}).find("the weights of page 0"),
+    EXPECT_NE(refusal<nz::unsupported>(links, {.is_weighted = true}).find("the weights of page 1"),
               std::string::npos);
   }
 }

@@ -208,14 +208,15 @@ TEST(Binned, ValidateNamesTheInvariantThatIsBroken) {
       "single_val is 0 long instead of 6");
   break_it([](matrix& a) { a.long_row.push_back(3); }, "long_row is 2 long instead of 1");
   break_it([](matrix& a) { a.long_rows.cols = 70000; }, "has 65539 columns, but its long rows 70000");
-  break_it([](matrix& a) { a.long_row[0] = 4; }, "long_row[0] is 4, outside 0 to 3");
+  break_it([](matrix& a) { a.long_row[0] = 4; },
+           "long_row is 4 at position 1 (counted from 1), outside 0 to 3");
   break_it(
       [](matrix& a) {
         a.long_row = {2, 2};
         a.long_rows.rows = 2;
         a.long_rows.row_begin = {0, 1, 2};
       },
-      "long_row does not rise from 2 to 2 at position 1");
+      "long_row does not rise from 2 to 2 at position 2 (counted from 1)");
   break_it([](matrix& a) { a.long_row[0] = 3; }, "row 3 is a long row, but has an entry at 5");
   break_it([](matrix& a) { a.col[4] = 3; }, "col[4] is 3, outside 0 to 2");
   break_it([](matrix& a) { a.cell_row.pop_back(); }, "cell_row is 5 long instead of 6");

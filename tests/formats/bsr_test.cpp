@@ -171,7 +171,8 @@ TEST(Bsr, ValidateNamesTheInvariantThatIsBroken) {
   break_it([](matrix& a) { a.block_begin[1] = 3; }, "block_begin falls");
   break_it([](matrix& a) { a.block_begin[3] = 3; }, "ends at 3 instead of the 2");
   break_it([](matrix& a) { a.block_begin[2] = 1; }, "too few rows");
-  break_it([](matrix& a) { a.block_col[1] = 2; }, "block_col[1] is 2, outside 0 to 1");
+  break_it([](matrix& a) { a.block_col[1] = 2; },
+           "block_col is 2 at position 2 (counted from 1), outside 0 to 1");
   break_it([](matrix& a) { a.block_col[0] = -1; }, "block_col[0] is -1");
   break_it(
       [](matrix& a) {

@@ -194,22 +194,24 @@ TEST(Validate, NamesTheInvariantThatIsBroken) {
   break_it(
       a, [](auto& m) { m.row_begin[0] = 1; }, "does not start at 0");
   break_it(
-      a, [](auto& m) { m.row_begin[1] = 3; }, "row_begin falls from 3 to 2");
+      a, [](auto& m) { m.row_begin[1] = 3; }, "row_begin falls from 3 to 2 at position 3 (counted from 1)");
   break_it(
       a, [](auto& m) { m.row_begin[3] = 2; }, "ends at 2 instead of the 3 entries");
   break_it(
-      a, [](auto& m) { m.col[1] = 4; }, "col[1] is 4, outside 0 to 3");
+      a, [](auto& m) { m.col[1] = 4; },
+      "col is 4 at position 2, in row 1 (both counted from 1), outside 0 to 3");
   break_it(
-      a, [](auto& m) { m.col[2] = -1; }, "col[2] is -1");
+      a, [](auto& m) { m.col[2] = -1; },
+      "col is -1 at position 3, in row 3 (both counted from 1), outside 0 to 3");
   break_it(
       a, [](auto& m) { m.val.pop_back(); }, "val is 2 long instead of 3");
 
   break_it(
       to_coo(a), [](auto& m) { m.row[0] = 2; }, "row falls from 2 to 0");
   break_it(
-      to_coo(a), [](auto& m) { m.row[2] = 3; }, "row[2] is 3");
+      to_coo(a), [](auto& m) { m.row[2] = 3; }, "row is 3 at position 3 (counted from 1), outside 0 to 2");
   break_it(
-      to_coo(a), [](auto& m) { m.col[2] = 4; }, "col[2] is 4");
+      to_coo(a), [](auto& m) { m.col[2] = 4; }, "col is 4 at position 3 (counted from 1)");
   break_it(
       to_coo(a), [](auto& m) { m.row.pop_back(); }, "row is 2 long");
 
@@ -218,7 +220,7 @@ TEST(Validate, NamesTheInvariantThatIsBroken) {
   break_it(
       to_ell(a), [](auto& m) { m.width = offset{1} << 62; }, "pass 2^63");
   break_it(
-      to_ell(a), [](auto& m) { m.col[0] = 4; }, "col[0] is 4");
+      to_ell(a), [](auto& m) { m.col[0] = 4; }, "col is 4 at position 1 (counted from 1)");
   break_it(
       to_ell(a),
       [](auto& m) {
@@ -227,14 +229,15 @@ TEST(Validate, NamesTheInvariantThatIsBroken) {
       },
       "after its padding");
   break_it(
-      to_ell(a), [](auto& m) { m.val[1] = 1; }, "padding at 1 holds a value");
+      to_ell(a), [](auto& m) { m.val[1] = 1; }, "the padding at position 2 (counted from 1) holds a value");
   break_it(
       to_ell(a), [](auto& m) { m.val.pop_back(); }, "val is 5 long");
 
   break_it(
       to_hyb(a, 1), [](auto& m) { m.rest.cols = 9; }, "regular is 3 x 4 but rest 3 x 9");
   break_it(
-      to_hyb(a, 1), [](auto& m) { m.rest.row[0] = 1; }, "row 1 has entries in rest but padding in regular");
+      to_hyb(a, 1), [](auto& m) { m.rest.row[0] = 1; },
+      "row 2 (counted from 1) has entries in rest but padding in regular");
 
   break_it(
       to_jds(a), [](auto& m) { m.row[0] = 1; }, "names 1 twice");
@@ -247,22 +250,22 @@ TEST(Validate, NamesTheInvariantThatIsBroken) {
       },
       "out of order");
   break_it(
-      to_jds(a), [](auto& m) { m.col[0] = -5; }, "col[0] is -5");
+      to_jds(a), [](auto& m) { m.col[0] = -5; }, "col is -5 at position 1");
 
   break_it(
-      to_tjds(a), [](auto& m) { m.row[0] = 3; }, "row[0] is 3");
+      to_tjds(a), [](auto& m) { m.row[0] = 3; }, "row is 3 at position 1");
   break_it(
       to_tjds(a),
       [](auto& m) {
         m.diagonal_begin = {0, 1, 3};
       },
-      "diagonal 1 is 2 long, outside 1 to 1");
+      "diagonal 2 (counted from 1) is 2 long, outside 1 to 1");
   break_it(
       to_tjds(a),
       [](auto& m) {
         m.diagonal_begin = {0, 3, 3};
       },
-      "diagonal 1 is 0 long");
+      "diagonal 2 (counted from 1) is 0 long");
   break_it(
       to_tjds(a),
       [](auto& m) {
@@ -281,25 +284,26 @@ TEST(Validate, NamesTheInvariantThatIsBroken) {
       [](auto& m) {
         m.window_begin = {0, 2, 2, 3};
       },
-      "window 1 has no rows");
+      "window 2 (counted from 1) has no rows");
   break_it(
       slices, [](auto& m) { m.row.pop_back(); }, "row is 2 long instead of 3");
   break_it(
       slices, [](auto& m) { m.row[1] = 0; }, "names 0 twice");
   break_it(
-      slices, [](auto& m) { std::swap(m.row[0], m.row[2]); }, "place 0 of window 0 holds row 2");
+      slices, [](auto& m) { std::swap(m.row[0], m.row[2]); },
+      "place 1 of window 1 holds row 3 (counted from 1)");
   break_it(
       slices, [](auto& m) { m.slice_begin.pop_back(); }, "slice_begin is 2 long instead of 3");
   break_it(
       slices, [](auto& m) { m.slice_begin[1] = 9; }, "slice_begin falls from 9 to 6");
   break_it(
-      slices, [](auto& m) { m.slice_begin[1] = 3; }, "slice 0 is no multiple of 2 long");
+      slices, [](auto& m) { m.slice_begin[1] = 3; }, "slice 1 (counted from 1) is no multiple of 2 long");
   break_it(
       slices, [](auto& m) { m.val.pop_back(); }, "val is 5 long");
   break_it(
-      slices, [](auto& m) { m.col[0] = 4; }, "col[0] is 4");
+      slices, [](auto& m) { m.col[0] = 4; }, "col is 4 at position 1 (counted from 1)");
   break_it(
-      slices, [](auto& m) { m.val[1] = 1; }, "padding at 1 holds a value");
+      slices, [](auto& m) { m.val[1] = 1; }, "the padding at position 2 (counted from 1) holds a value");
   break_it(
       slices,
       [](auto& m) {

@@ -222,11 +222,12 @@ TEST(Hubs, ValidateNamesTheInvariantThatIsBroken) {
   };
   const auto with = [&](const auto& how, const std::string& reason) { break_it(false, how, reason); };
   with([](matrix& a) { a.rows = -1; }, "a size of -1 x 200 is negative");
-  with([](matrix& a) { a.hub[1] = 200; }, "hub[1] is 200, outside 0 to 199");
+  with([](matrix& a) { a.hub[1] = 200; }, "hub is 200 at position 2 (counted from 1), outside 0 to 199");
   with([](matrix& a) { a.hub[1] = a.hub[0]; }, "hub names 1 twice");
   with([](matrix& a) { a.hub.resize(65537, 0); }, "65537 hubs are more than 65536");
   with([](matrix& a) { a.hub.pop_back(); }, "hub_number");
-  with([](matrix& a) { a.split_row[0] = 70; }, "split_row[0] is 70, outside 0 to 69");
+  with([](matrix& a) { a.split_row[0] = 70; },
+       "split_row is 70 at position 1 (counted from 1), outside 0 to 69");
   with([](matrix& a) { a.split_row = {2, 2}; }, "segment_begin is 2 long instead of 3");
   with([](matrix& a) { a.segment_begin[0] = 1; }, "segment_begin does not start at 0");
   with([](matrix& a) { a.segment_begin[1] = 0; }, "row 2 has no segments");
@@ -237,7 +238,7 @@ TEST(Hubs, ValidateNamesTheInvariantThatIsBroken) {
         a.split_row = {2, 1};
         a.segment_begin = {0, 1, 2};
       },
-      "split_row does not rise from 2 to 1 at position 1");
+      "split_row does not rise from 2 to 1 at position 2 (counted from 1)");
   with([](matrix& a) { a.target[5] = 70; }, "target[5] is 70, outside -2 to 69");
   with([](matrix& a) { a.target[5] = -3; }, "target[5] is -3, outside -2 to 69");
   with([](matrix& a) { a.target[5] = a.target[4]; }, "target[5] is ");

@@ -187,13 +187,16 @@ TEST(Sbsr, ValidateNamesTheInvariantThatIsBroken) {
   break_it([](matrix& a) { a.block_begin[0] = 1; }, "does not start at 0");
   break_it([](matrix& a) { a.block_begin[1] = 3; }, "block_begin falls");
   break_it([](matrix& a) { a.block_begin[3] = 5; }, "ends at 5 instead of the 4");
-  break_it([](matrix& a) { a.block_begin[1] = 0; }, "block row 0 has no block");
-  break_it([](matrix& a) { a.block_col[2] = -1; }, "block_col[2] is -1");
-  break_it([](matrix& a) { a.block_col[2] = 3; }, "block_col[2] is 3, outside 0 to 2");
+  break_it([](matrix& a) { a.block_begin[1] = 0; }, "block row 1 (counted from 1) has no block");
+  break_it([](matrix& a) { a.block_col[2] = -1; }, "block_col is -1 at position 3");
+  break_it([](matrix& a) { a.block_col[2] = 3; },
+           "block_col is 3 at position 3 (counted from 1), outside 0 to 2");
   break_it([](matrix& a) { a.block_col[2] = 2; }, "does not rise from 2 to 2");
-  break_it([](matrix& a) { a.block_col[3] = 1; }, "last block of block row 2 is in block column 1");
+  break_it([](matrix& a) { a.block_col[3] = 1; },
+           "last block of block row 3 is in block column 2 (both counted from 1)");
   break_it([](matrix& a) { a.val.pop_back(); }, "val is 15 long instead of 16");
-  break_it([](matrix& a) { a.val[5] = 3; }, "block 1 is on the diagonal, but not symmetric at (1, 0)");
+  break_it([](matrix& a) { a.val[5] = 3; },
+           "block 2 is on the diagonal, but not symmetric at (2, 1) (all counted from 1)");
 }
 
 TEST(Sbsr, ValidateStopsAnyHostileNumberOrItDoesNoHarm) {

@@ -63,7 +63,7 @@ template <class V, class Offset> struct device_warp_packed {
                      const prepare_options& options, std::uint64_t hash_mask = ~std::uint64_t{0})
       : rows(a->rows) {
     if (rows > 0 && !convert(queue, a->template view<Offset>(), options, hash_mask))
-      *this = device_warp_packed(to_host(*a), options);
+      *this = device_warp_packed(trusted(to_host(*a)), options);
   }
 
   std::int64_t slices() const { return (std::int64_t{rows} + 31) / 32; }

@@ -384,6 +384,7 @@ template <class V> class solver {
 template <class V>
 cg_result<V> solve(const cg_matrix<V>& a, std::span<const V> b, const cg_options& options) {
   require_sense(options);
+  require_there("b", b);
   require_solvable(a.host, b);
   if (b.empty()) {
     cg_result<V> nothing;

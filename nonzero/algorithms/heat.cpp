@@ -307,6 +307,7 @@ void require_heat_options(const cell_grid& grid, const heat_options& options) {
 template <class V>
 heat_result<V> solve_heat(const cell_grid& grid, std::span<const V> initial, const heat_options& options,
                           const heat_look<V>& look) {
+  require_there("the initial temperature", initial);
   require_initial(grid, initial);
   require_heat_options(grid, options);
   heat_result<V> out;

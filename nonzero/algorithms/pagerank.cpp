@@ -57,6 +57,7 @@ std::int64_t expected_iterations(const pagerank_options& options) {
 /// Where jumps lead: weights that add up to 1. Empty: to all pages alike.
 template <class V> std::vector<V> jumps_of(std::span<const double> weights, index pages) {
   if (weights.empty()) return {};
+  require_there("a personalization", weights);
   if (weights.size() != static_cast<std::size_t>(pages))
     throw shape_error(fmt::format("a personalization has a weight for each of the {} pages, and this has {}",
                                   pages, weights.size()));

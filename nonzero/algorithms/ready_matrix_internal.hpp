@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <nonzero/plan/kernels.hpp>
@@ -9,6 +10,12 @@
 #include <nonzero/plan/plan.hpp>
 
 namespace nz {
+
+/// Throws `shape_error` for numbers at a null pointer.
+template <class T> void require_there(const char* name, std::span<const T> numbers) {
+  if (!numbers.empty() && numbers.data() == nullptr)
+    throw shape_error(std::string(name) + " is a null pointer with a length above 0");
+}
 
 /// A matrix as trusted, and the seconds that validating it took.
 template <class Matrix> struct validated_matrix {

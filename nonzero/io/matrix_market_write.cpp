@@ -61,6 +61,7 @@ template <class V> void write_matrix_market(const std::filesystem::path& path, c
 }
 
 template <class V> void write_vector(const std::filesystem::path& path, std::span<const V> x) {
+  if (x.data() == nullptr && !x.empty()) throw shape_error("x is a null pointer with a length above 0");
   const std::string head = fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", x.size());
   write_lines(path, head, static_cast<offset>(x.size()), 32, [&](offset begin, offset end, char* to) {
     for (offset k = begin; k < end; ++k) to = append(to, x[k], '\n');

@@ -16,7 +16,7 @@ struct row_length_features {
   std::vector<index> histogram;
 };
 
-/// What a few passes over a matrix tell: what `nz info` shows.
+/// What a few passes over a matrix tell: what `nz info` shows. Low level: trusts the matrix to be valid.
 struct matrix_features {
   index rows = 0, cols = 0;
   offset entries = 0;

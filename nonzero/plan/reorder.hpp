@@ -8,7 +8,7 @@
 
 // Renumbers the rows and columns of a square matrix, so that rows close to each other gather elements of x
 // that are close together. An order lists the old numbers: order[new] = old. Results have the same bits for
-// any number of threads.
+// any number of threads. Low level: matrices are trusted to be valid.
 namespace nz {
 
 /// An order of small bandwidth, by reverse Cuthill–McKee: breadth first from a peripheral node, at each node

@@ -226,7 +226,7 @@ TEST(Binned, ValidateNamesTheInvariantThatIsBroken) {
   break_it([](matrix& a) { a.row[2] = 0; }, "row falls from 1 to 0 at position 2");
   matrix broken = small_binned();
   broken.long_rows.col[1] = -1;
-  expect_refused(broken, "csr: col[1] is -1");
+  expect_refused(broken, "csr: col is -1 at position 2");
 }
 
 TEST(Binned, IsRefusedOrHarmlessWhateverItsNumbersAre) {

@@ -173,7 +173,7 @@ TEST(Bsr, ValidateNamesTheInvariantThatIsBroken) {
   break_it([](matrix& a) { a.block_begin[2] = 1; }, "too few rows");
   break_it([](matrix& a) { a.block_col[1] = 2; },
            "block_col is 2 at position 2 (counted from 1), outside 0 to 1");
-  break_it([](matrix& a) { a.block_col[0] = -1; }, "block_col[0] is -1");
+  break_it([](matrix& a) { a.block_col[0] = -1; }, "block_col is -1 at position 1 (counted from 1)");
   break_it(
       [](matrix& a) {
         a.block_begin = {0, 2, 2, 2};
@@ -181,7 +181,7 @@ TEST(Bsr, ValidateNamesTheInvariantThatIsBroken) {
       },
       "does not rise from 1 to 1");
   break_it([](matrix& a) { a.val.pop_back(); }, "val is 7 long instead of 8");
-  break_it([](matrix& a) { a.rest.col[0] = 5; }, "csr: col[0] is 5");
+  break_it([](matrix& a) { a.rest.col[0] = 5; }, "csr: col is 5 at position 1");
   break_it([](matrix& a) { a.rest.cols = 6; }, "5 x 5 but its rest 5 x 6");
 }
 

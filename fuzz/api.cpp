@@ -282,8 +282,11 @@ void try_spoiled(bytes_given& from, Format there, Arrays Format::*... places) {
     is_refused = true;
   }
   footprint_of(there);
-  double sum = 0;
-  call(!is_refused, [&] { for_each_entry(there, [&](index i, index j, double) { sum += i + j; }); });
+  call(!is_refused, [&] {
+    for_each_entry(there, [&](index i, index j, double) {
+      require(i >= 0 && i < there.rows && j >= 0 && j < there.cols);
+    });
+  });
   call(!is_refused, [&] { to_csr(there); });
 }
 

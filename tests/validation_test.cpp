@@ -246,7 +246,7 @@ TEST(ACallerWhoVouches, IsBelieved) {
 }
 
 TEST(Validation, ReportsWhatItCosts) {
-  const csr<double> a = nz::generate::poisson_2d<double>(60, 60);
+  const csr<double> a = nz::generate::poisson_2d<double>(20, 20);
   const auto plan = nz::make_plan(a);
   EXPECT_GT(plan.report().validation_seconds, 0);
   EXPECT_LT(plan.report().validation_seconds, plan.report().seconds);
@@ -345,7 +345,9 @@ TEST(AMatrixInADevicesMemory, IsValidatedUnlessItCameFromPlaceCsrOrBorrowCsr) {
     EXPECT_THROW(kernel.prepare(a), nz::shape_error);
     EXPECT_THROW(nz::pagerank(a), nz::shape_error);
     EXPECT_THROW(nz::conjugate_gradients<double>(a, b), nz::shape_error);
-    if (a) EXPECT_THROW(to_host(*a), nz::shape_error);
+    if (a) {
+      EXPECT_THROW(to_host(*a), nz::shape_error);
+    }
   }
   EXPECT_THROW(nz::make_plan(make([](matrix& a) { a.on = nullptr; })), nz::device_error);
   const auto three_columns = make([](matrix& a) { a.cols = 3; });
@@ -357,16 +359,18 @@ TEST(AMatrixInADevicesMemory, IsValidatedUnlessItCameFromPlaceCsrOrBorrowCsr) {
 template <class Format> void expect_safe_when_moved_from(Format a) {
   const Format taken = std::move(a);
   EXPECT_NO_THROW(footprint_of(a));  // NOLINT: that is the question
-  if constexpr (requires { a.nnz(); }) EXPECT_EQ(std::max<offset>(a.nnz(), 0), 0);
+  if constexpr (requires { a.nnz(); }) {
+    EXPECT_LE(a.nnz(), 0);
+  }
   EXPECT_THROW(validate(a), nz::shape_error);
   EXPECT_THROW(to_csr(a), nz::shape_error);
   EXPECT_THROW(for_each_entry(a, [](index, index, double) {}), nz::shape_error);
 }
 
+// A coo is not among them: without arrays it is a matrix without entries.
 TEST(AFormatThatWasMovedFrom, IsRefused) {
   const arrays whole;
   const csr_view<double> a = whole.wide_view();
-  expect_safe_when_moved_from(to_coo(a));
   expect_safe_when_moved_from(to_ell(a));
   expect_safe_when_moved_from(to_hyb(a));
   expect_safe_when_moved_from(to_jds(a));
@@ -427,7 +431,7 @@ TEST(AVectorAtANullPointer, IsRefused) {
   const std::span<double> nowhere(static_cast<double*>(nullptr), 2);
   EXPECT_THROW(plan.multiply(nowhere, whole), nz::shape_error);
   EXPECT_THROW(plan.multiply(whole, nowhere), nz::shape_error);
-  EXPECT_THROW(plan.apply(nowhere, {}, whole, sums), nz::shape_error);
+  EXPECT_THROW(plan.apply(nowhere, nz::fused_step<double>(), whole, sums), nz::shape_error);
   EXPECT_THROW(plan.apply(nowhere, [](index, std::span<double>) { return 0.0; }), nz::shape_error);
   EXPECT_THROW(nz::conjugate_gradients<double>(a, nowhere), nz::shape_error);
   EXPECT_THROW(nz::vector<double>(nullptr, 2), nz::device_error);

@@ -29,14 +29,9 @@ bool is_file(const std::string& name) {
 template <class V> loaded_matrix<V> load_file(const std::string& path) {
   progress_bar bar("reading " + path);
   const read_options options{.threads = 0, .progress = [&bar](double fraction) { bar.show(fraction); }};
-  loaded_matrix<V> out;
-  if (is_npz(path)) {
-    out.matrix = read_npz<V>(path, options, &out.duplicates_summed);
-  } else {
-    out.matrix = read_matrix_market<V>(path, options, &out.file.emplace());
-    out.duplicates_summed = out.file->duplicates_summed;
-  }
-  return out;
+  read_info info;
+  csr<V> matrix = read<V>(path, options, &info);
+  return {std::move(matrix), info.file, info.duplicates_summed};
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cerrno>
-#include <new>
+#include <numeric>
 #include <system_error>
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -12,118 +10,160 @@
 #include <unistd.h>
 
 #include <nonzero/core/errors.hpp>
+#include <nonzero/io/decompress_internal.hpp>
 #include <nonzero/io/input_file.hpp>
 
 namespace nz {
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t{256} << 10;  // stays in the cache until it is copied
+constexpr std::size_t tar_block = 512;
 
-[[noreturn]] void fail_with(int system_error, const std::filesystem::path& path) {
-  throw parse_error(fmt::format("{}: {}", path.native(), std::generic_category().message(system_error)));
+[[noreturn]] void fail_with(int system_error, const std::string& path) {
+  throw parse_error(fmt::format("{}: {}", path, std::generic_category().message(system_error)));
 }
 
-/// The size of a regular file; nothing for a pipe or a device. Does not open it: that would disturb the
-/// writer of a pipe.
-std::optional<std::size_t> size_of(const std::filesystem::path& path) {
-  struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) fail_with(errno, path);
-  if (S_ISDIR(facts.st_mode)) fail_with(EISDIR, path);
-  return S_ISREG(facts.st_mode) ? std::optional<std::size_t>(facts.st_size) : std::nullopt;
+/// Whether a text starts with the header of a tar's entry, whose check sum is the sum of its bytes, the check
+/// sum itself counted as blanks.
+bool is_tar(std::string_view start) {
+  constexpr std::size_t sum_at = 148, sum_length = 8;
+  if (start.size() < tar_block) return false;
+  std::string_view digits = start.substr(sum_at, sum_length);
+  digits.remove_prefix(std::min(digits.find_first_not_of(' '), digits.size()));
+  digits = digits.substr(0, digits.find_first_not_of("01234567"));
+  const unsigned declared =
+      std::accumulate(digits.begin(), digits.end(), 0U, [](unsigned n, char c) { return 8 * n + (c - '0'); });
+  unsigned as_unsigned = sum_length * ' ';
+  int as_signed = sum_length * ' ';  // as some old programs wrote it
+  for (std::size_t i = 0; i < tar_block; ++i) {
+    if (i - sum_at < sum_length) continue;
+    as_unsigned += static_cast<unsigned char>(start[i]);
+    as_signed += static_cast<signed char>(start[i]);
+  }
+  return !digits.empty() && (declared == as_unsigned || static_cast<int>(declared) == as_signed);
+}
+
+/// The file's content, or nothing if it is not compressed.
+std::unique_ptr<byte_stream> decompress(input_file& file) {
+  if (file.is_zip())
+    throw parse_error(file.path() +
+                      ": a zip; the only zips that are read are .npz, where a matrix is needed");
+  const std::string_view start = file.peek();
+  if (start.starts_with("\x1f\x8b")) return std::make_unique<gzip_stream>(file, file.path());
+  for (const std::string_view magic : {"BZh",
+                                       "\xfd"
+                                       "7zXZ",
+                                       "\x04\x22\x4d\x18", "\x28\xb5\x2f\xfd"})
+    if (start.starts_with(magic)) return std::make_unique<filter_stream>(file, file.path());
+  return nullptr;
 }
 
 }  // namespace
 
-open_file::open_file(const std::filesystem::path& path)
-    : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {
-  if (descriptor < 0) fail_with(errno, path);
-}
-open_file::~open_file() { ::close(descriptor); }
-
-mapped_file::mapped_file(const std::filesystem::path& path) {
-  const std::optional<std::size_t> size = size_of(path);
-  if (!size) return;
-  const open_file file(path);
-  // mmap refuses an empty file.
-  void* const memory =
-      *size == 0 ? nullptr : ::mmap(nullptr, *size, PROT_READ, MAP_PRIVATE, file.descriptor, 0);
-  if (memory == MAP_FAILED) return;
-  ::madvise(memory, *size, MADV_SEQUENTIAL);
-  text_.emplace(static_cast<const char*>(memory), *size);
+std::size_t byte_stream::read_some(std::span<char> into) {
+  if (into.empty()) return 0;
+  if (taken_ == ahead_.size()) return produce(into);
+  const std::size_t got = ahead_.copy(into.data(), into.size(), taken_);
+  taken_ += got;
+  return got;
 }
 
-mapped_file::~mapped_file() {
-  if (text_ && !text_->empty()) ::munmap(const_cast<char*>(text_->data()), text_->size());
-}
-
-archive_reader::archive_reader(const std::filesystem::path& path)
-    : path_(path.native()),
-      where_(path_),
-      size_(size_of(path).value_or(0)),
-      file_(path),
-      archive_(archive_read_new(), archive_read_free) {
-  if (!archive_) throw std::bad_alloc();
-  // Not "all": that would let a file's first bytes start other programs (lrzip, lzop, grzip).
-  for (const auto support :
-       {archive_read_support_filter_gzip, archive_read_support_filter_bzip2, archive_read_support_filter_xz,
-        archive_read_support_filter_lz4, archive_read_support_filter_zstd, archive_read_support_format_tar,
-        archive_read_support_format_zip, archive_read_support_format_raw, archive_read_support_format_empty})
-    support(archive_.get());
-  if (archive_read_open_fd(archive_.get(), file_.descriptor, block_bytes) != ARCHIVE_OK) fail();
-}
-
-std::optional<archive_reader::entry> archive_reader::next() {
-  for (;;) {
-    archive_entry* header = nullptr;
-    where_ = path_;
-    const int status = archive_read_next_header(archive_.get(), &header);
-    if (status == ARCHIVE_EOF) {
-      // A zip's directory follows its last entry: read it, or the writer of a pipe gets an error.
-      char rest[4096];
-      while (size_ == 0 && ::read(file_.descriptor, rest, sizeof rest) > 0) {
-      }
-      return {};
-    }
-    // Warnings are about unused things, such as a name that the locale cannot show.
-    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) fail();
-    if (archive_entry_filetype(header) != AE_IFREG || archive_entry_hardlink(header)) continue;
-    // A few bytes can declare a hole of any size, which would be read as zeros.
-    if (archive_entry_sparse_count(header) > 0) throw parse_error(where_ + ": sparse entries are not read");
-
-    entry found;
-    if (archive_format(archive_.get()) != ARCHIVE_FORMAT_RAW) {
-      const char* name = archive_entry_pathname(header);
-      found.name = name && *name ? name : "?";
-      where_ = fmt::format("{}: member {}", path_, found.name);
-    }
-    if (archive_entry_size_is_set(header))
-      found.size = static_cast<std::uint64_t>(std::max<std::int64_t>(archive_entry_size(header), 0));
-    return found;
-  }
-}
-
-std::size_t archive_reader::read(std::span<char> into) {
+std::size_t byte_stream::read(std::span<char> into) {
   std::size_t done = 0;
   while (done < into.size()) {
-    const la_ssize_t got = archive_read_data(archive_.get(), into.data() + done, into.size() - done);
-    if (got < 0) fail();
+    const std::size_t got = read_some(into.subspan(done));
     if (got == 0) break;
-    done += static_cast<std::size_t>(got);
+    done += got;
   }
   return done;
 }
 
-double archive_reader::progress() const {
-  if (size_ == 0) return 0;
-  const auto consumed = static_cast<double>(archive_filter_bytes(archive_.get(), -1));
-  return std::clamp(consumed / static_cast<double>(size_), 0.0, 1.0);
+std::string_view byte_stream::peek() {
+  std::string next(tar_block, '\0');
+  if (ahead_.size() - taken_ < tar_block) {
+    next.resize(read(next));
+    ahead_ = std::move(next);
+    taken_ = 0;
+  }
+  return std::string_view(ahead_).substr(taken_);
 }
 
-void archive_reader::fail() const {
-  const char* text = archive_error_string(archive_.get());
-  std::string_view reason = text ? text : "the compressed data is damaged or cut off";
-  while (reason.ends_with('\n')) reason.remove_suffix(1);  // as some of libarchive's do
-  throw parse_error(fmt::format("{}: {}", where_, reason));
+input_file::input_file(const std::filesystem::path& path)
+    : path_(path.native()), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {
+  if (descriptor_ < 0) fail_with(errno, path_);
+  struct stat facts {};
+  const int problem = ::fstat(descriptor_, &facts) != 0 ? errno : S_ISDIR(facts.st_mode) ? EISDIR : 0;
+  if (problem != 0) {
+    ::close(descriptor_);
+    fail_with(problem, path_);
+  }
+  if (S_ISREG(facts.st_mode)) size_ = static_cast<std::uint64_t>(facts.st_size);
+}
+
+input_file::~input_file() {
+  if (!mapped_.empty()) ::munmap(const_cast<char*>(mapped_.data()), mapped_.size());
+  ::close(descriptor_);
+}
+
+std::optional<std::string_view> input_file::text() {
+  // mmap refuses an empty file.
+  if (!size_ || !mapped_.empty() || *size_ == 0) return size_ ? std::optional(mapped_) : std::nullopt;
+  void* const memory = ::mmap(nullptr, *size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
+  if (memory == MAP_FAILED) return std::nullopt;
+  ::madvise(memory, *size_, MADV_SEQUENTIAL);
+  mapped_ = {static_cast<const char*>(memory), *size_};
+  return mapped_;
+}
+
+double input_file::progress() const {
+  if (!size_ || *size_ == 0) return 0;
+  return std::min(1.0, static_cast<double>(consumed_) / static_cast<double>(*size_));
+}
+
+std::size_t input_file::produce(std::span<char> into) {
+  ssize_t got;
+  do got = ::read(descriptor_, into.data(), into.size());
+  while (got < 0 && errno == EINTR);
+  if (got < 0) fail_with(errno, path_);
+  consumed_ += static_cast<std::uint64_t>(got);
+  return static_cast<std::size_t>(got);
+}
+
+archive_reader::archive_reader(input_file& file)
+    : file_(file),
+      where_(file.path()),
+      decompressed_(decompress(file)),
+      content_(decompressed_ ? *decompressed_ : file),
+      tar_(is_tar(content_.peek()) ? std::make_unique<tar_reader>(content_, file.path()) : nullptr) {}
+
+archive_reader::~archive_reader() = default;
+
+std::optional<archive_reader::entry> archive_reader::next() {
+  if (!tar_) {
+    if (is_at_end_ || content_.peek().empty()) return {};
+    is_at_end_ = true;
+    return entry{};
+  }
+  where_ = file_.path();
+  std::optional<std::string> name = tar_->next();
+  if (name) {
+    where_ = fmt::format("{}: member {}", file_.path(), *name);
+    return entry{std::move(*name)};
+  }
+  // Blocks of zeros fill up a tar.
+  constexpr std::size_t most_padding = std::size_t{1} << 20;
+  std::string rest(most_padding, '\0');
+  if (content_.read(rest) == most_padding)
+    throw parse_error(file_.path() + ": it goes on after the end of the archive");
+  return {};
+}
+
+std::size_t archive_reader::read(std::span<char> into) {
+  return tar_ ? tar_->read(into, where_) : content_.read(into);
+}
+
+void archive_reader::finish() {
+  while (next()) {
+  }
 }
 
 }  // namespace nz

@@ -23,6 +23,11 @@ template <class V> struct entry_arrays {
   V* val;  // not touched for a pattern
 };
 
+/// Where a text has more than longest_line bytes without the end of a line.
+struct line_too_long {
+  const char* at;
+};
+
 /// Splits a text of whole lines into blocks of whole lines of about `block_bytes`: the text of one task,
 /// whose entries should stay in cache. Returns the begins, and the end.
 std::vector<const char*> split_into_blocks(std::string_view text, std::size_t block_bytes) {
@@ -30,7 +35,9 @@ std::vector<const char*> split_into_blocks(std::string_view text, std::size_t bl
   const char* const end = text.data() + text.size();
   while (end - begins.back() > static_cast<std::ptrdiff_t>(block_bytes)) {
     const char* from = begins.back() + block_bytes;
-    const void* newline = std::memchr(from, '\n', static_cast<std::size_t>(end - from));
+    const std::ptrdiff_t searched = std::min(end - from, longest_line);
+    const void* newline = std::memchr(from, '\n', static_cast<std::size_t>(searched));
+    if (!newline && searched == longest_line) throw line_too_long{from};
     if (!newline) break;
     begins.push_back(static_cast<const char*>(newline) + 1);
   }
@@ -99,17 +106,23 @@ block_counts parse_entries(cursor text, const header& h, entry_arrays<V> to, con
                                          : parse_lines<V, true>(text, h, to, line);
 }
 
-/// Counts in 64 one-byte counters, added up before they overflow: vectorized, ten times as fast as
-/// std::count.
-offset count_lines(const char* begin, const char* end) {
+/// Nothing if there is a NUL: most of a large file may be a hole. Counts in 64 one-byte counters, added up
+/// before they overflow: vectorized, ten times as fast as std::count.
+std::optional<offset> count_lines(const char* begin, const char* end) {
   constexpr std::ptrdiff_t lanes = 64, most = 255;
   offset lines = begin != end && end[-1] != '\n';
   while (end - begin >= lanes) {
-    std::uint8_t found[lanes] = {};
+    std::uint8_t found[lanes] = {}, nuls[lanes] = {};
     const std::ptrdiff_t rounds = std::min((end - begin) / lanes, most);
     for (std::ptrdiff_t round = 0; round < rounds; ++round, begin += lanes)
-      for (std::ptrdiff_t lane = 0; lane < lanes; ++lane) found[lane] += begin[lane] == '\n';
-    for (const std::uint8_t in_lane : found) lines += in_lane;
+      for (std::ptrdiff_t lane = 0; lane < lanes; ++lane) {
+        found[lane] += begin[lane] == '\n';
+        nuls[lane] |= begin[lane] == 0;
+      }
+    for (std::ptrdiff_t lane = 0; lane < lanes; ++lane) {
+      if (nuls[lane]) return std::nullopt;
+      lines += found[lane];
+    }
   }
   return lines + std::count(begin, end, '\n');
 }
@@ -163,8 +176,9 @@ template <class V> class body {
         assembly_(h.rows, h.cols, h.copies() * h.entries) {}
 
   void take(std::string_view text) {
-    const std::vector<const char*> begins = split_into_blocks(text, options_.block_bytes);
+    const std::vector<const char*> begins = split(text);
     const std::size_t blocks = begins.size() - 1;
+    const offset entries_before = passed_.entries;
     std::vector<block_counts> passed(blocks);
     if (is_array()) values_.resize(blocks_ + blocks);
     for_each_block(blocks, options_, [&](std::size_t b) {
@@ -177,6 +191,8 @@ template <class V> class body {
       passed_.entries += passed[b].entries;
       passed_.lines += passed[b].lines;
     }
+    if (passed_.entries == entries_before && text.size() > most_blank_bytes)
+      throw_at(name_, passed_.lines, fmt::format("{} bytes of blank lines without an entry", text.size()));
   }
 
   csr<V> finish(matrix_market_info* info) {
@@ -194,6 +210,17 @@ template <class V> class body {
 
  private:
   bool is_array() const { return header_.info.layout == layouts::array; }
+
+  std::vector<const char*> split(std::string_view text) const {
+    try {
+      return split_into_blocks(text, options_.block_bytes);
+    } catch (const line_too_long& where) {
+      const bool is_hole = std::memchr(where.at, 0, static_cast<std::size_t>(longest_line)) != nullptr;
+      throw_at(name_, passed_.lines + 1 + std::count(text.data(), where.at, '\n'),
+               is_hole ? "a NUL byte, which no text has"
+                       : fmt::format("a line of more than {} bytes", longest_line));
+    }
+  }
 
   /// Parses one block. `text` is the begin of this portion.
   block_counts take_block(cursor c, std::size_t position, const char* text) {
@@ -288,11 +315,21 @@ template <class V> class body {
 template <class V>
 maybe_csr<V> parse_in_order(std::string_view text, const header& h, const read_options& options) {
   if (h.info.symmetry != symmetries::general) return std::nullopt;
-  const std::vector<const char*> begins = split_into_blocks(text, options.block_bytes);
+  std::vector<const char*> begins;
+  try {
+    begins = split_into_blocks(text, options.block_bytes);
+  } catch (const line_too_long&) {
+    return std::nullopt;
+  }
   const std::size_t blocks = begins.size() - 1;
   std::vector<offset> start(blocks + 1, 0);  // where each block's entries begin, if every line is one
-  parallel_tasks(static_cast<std::int64_t>(blocks), options.threads,
-                 [&](std::int64_t b) { start[b + 1] = count_lines(begins[b], begins[b + 1]); });
+  std::atomic<bool> is_text = true;
+  parallel_tasks(static_cast<std::int64_t>(blocks), options.threads, [&](std::int64_t b) {
+    const std::optional<offset> lines = is_text ? count_lines(begins[b], begins[b + 1]) : std::nullopt;
+    start[b + 1] = lines.value_or(0);
+    if (!lines) is_text = false;
+  });
+  if (!is_text) return std::nullopt;
   for (std::size_t b = 0; b < blocks; ++b) start[b + 1] += start[b];
   if (start.back() != h.entries) return std::nullopt;
 

@@ -202,8 +202,18 @@ struct header {
 
 [[noreturn]] void throw_at(std::string_view name, offset line, std::string_view reason);
 
+// Real lines have tens of bytes and headers a few thousand. What is longer may have no end.
+constexpr std::ptrdiff_t longest_header_line = std::ptrdiff_t{1} << 16;  // comments may be longer
+constexpr std::ptrdiff_t most_header_bytes = std::ptrdiff_t{1} << 26;
+constexpr std::ptrdiff_t longest_line = std::ptrdiff_t{1} << 20;  // of an entry
+constexpr std::size_t most_blank_bytes = std::size_t{1} << 24;    // in a portion without entries
+
+/// Refuses a text with a NUL, as a hole of a file or a device has.
+void require_text(std::string_view text);
+
 /// Parses the header and removes it from `text`, which must hold all of the header or all of the file.
-header take_header(std::string_view& text, std::string_view name);
+/// `skipped` lines after the banner are not in it any more.
+header take_header(std::string_view& text, std::string_view name, offset skipped = 0);
 
 /// The most lines of entries that `bytes` of text can hold.
 std::size_t most_entries(const header& h, std::size_t bytes);

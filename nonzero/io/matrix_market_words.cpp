@@ -89,28 +89,68 @@ offset array_entries(const header& h) {
   return h.info.symmetry == symmetries::symmetric ? n * (n + 1) / 2 : n * (n - 1) / 2;
 }
 
-/// `h.size_line` counts the lines read, including a bad one when this throws.
-void parse_header(cursor& c, header& h) {
-  h.size_line = 1;
-  h.info = parse_banner(c);
-  while (true) {  // comments and blank lines, up to the size line
-    ++h.size_line;
-    c.skip_blanks();
-    if (c.at == c.end) refuse("the file ends before the line of sizes");
-    if (*c.at != '%' && *c.at != '\n') break;
-    c.at = std::find(c.at, c.end, '\n');
-    if (c.at != c.end) ++c.at;
+/// The line that starts here, without its end; of a line that is too long only the begin.
+cursor line_at(const cursor& c) {
+  const char* const stop = c.at + std::min<std::ptrdiff_t>(c.end - c.at, longest_header_line + 1);
+  return {c.at, std::find(c.at, stop, '\n')};
+}
+
+void refuse_if_too_long(const cursor& line) {
+  if (line.end - line.at <= longest_header_line) return;
+  require_text({line.at, line.end});
+  refuse("a line of more than {} bytes", longest_header_line);
+}
+
+/// Moves to the next line. A comment may be of any length, but none is without end.
+void skip_comment(cursor& c, const char* header) {
+  for (bool is_found = false; !is_found && c.at != c.end;) {
+    const cursor some = line_at(c);
+    require_text({some.at, some.end});
+    if (some.end - header > most_header_bytes)
+      refuse("there is no line of sizes in the first {} bytes", most_header_bytes);
+    is_found = some.end != c.end && *some.end == '\n';
+    c.at = some.end + is_found;
   }
+}
+
+void parse_sizes(cursor line, header& h) {
   constexpr offset most = std::numeric_limits<index>::max();
   const bool is_array = h.info.layout == layouts::array;
-  h.rows = static_cast<index>(parse_size(c, "rows", most));
-  h.cols = static_cast<index>(parse_size(c, "columns", most));
-  if (!is_array) h.entries = parse_size(c, "entries", std::numeric_limits<offset>::max() / 4);
-  c.finish_line();
+  h.rows = static_cast<index>(parse_size(line, "rows", most));
+  h.cols = static_cast<index>(parse_size(line, "columns", most));
+  if (!is_array) h.entries = parse_size(line, "entries", std::numeric_limits<offset>::max() / 4);
+  line.finish_line();
   if (h.info.symmetry != symmetries::general && h.rows != h.cols)
     refuse("a {} matrix cannot be {} x {}", to_string(h.info.symmetry), h.rows, h.cols);
   if (is_array) h.entries = array_entries(h);
   h.info.entries_in_file = h.entries;
+}
+
+/// `h.size_line` counts the lines read, including a bad one when this throws.
+void parse_header(cursor& c, header& h, offset skipped) {
+  const char* const begin = c.at;
+  const auto pass = [&](const cursor& line) { c.at = line.end + (line.end != c.end); };
+  h.size_line = 1;
+  cursor line = line_at(c);
+  h.info = parse_banner(line);
+  refuse_if_too_long(line_at(c));
+  pass(line);
+  h.size_line += skipped;
+  while (true) {  // comments and blank lines, up to the size line
+    ++h.size_line;
+    line = line_at(c);
+    line.skip_blanks();
+    if (line.at == c.end) refuse("the file ends before the line of sizes");
+    if (line.at != line.end && *line.at == '%') {
+      skip_comment(c, begin);
+      continue;
+    }
+    refuse_if_too_long(line_at(c));
+    pass(line);
+    if (line.at != line.end) return parse_sizes(line, h);
+    if (c.at - begin > most_header_bytes)
+      refuse("there is no line of sizes in the first {} bytes", most_header_bytes);
+  }
 }
 
 // Not inlined, so that the caller keeps its cursor in registers.
@@ -187,11 +227,15 @@ void throw_at(std::string_view name, offset line, std::string_view reason) {
   throw parse_error(fmt::format("{}:{}: {}", name, line, reason));
 }
 
-header take_header(std::string_view& text, std::string_view name) {
+void require_text(std::string_view text) {
+  if (text.find('\0') != text.npos) refuse("a NUL byte, which no text has");
+}
+
+header take_header(std::string_view& text, std::string_view name, offset skipped) {
   cursor c{text.data(), text.data() + text.size()};
   header h;
   try {
-    parse_header(c, h);
+    parse_header(c, h, skipped);
   } catch (const bad_line& bad) {
     throw_at(name, h.size_line, bad.reason);
   } catch (const unsupported& no) {

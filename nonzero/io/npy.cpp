@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -102,7 +103,7 @@ void parse_descr(header& h, const std::string& where) {
     throw unsupported(fmt::format("{}: elements of type {} are not read", where, d));
 }
 
-header read_header(archive_reader& in) {
+header read_header(zip_member& in) {
   const std::string& where = in.where();
   unsigned char start[12] = {};  // magic, version 1.0 to 3.0, the length of the header in 2 or 4 bytes
   const std::span bytes(reinterpret_cast<char*>(start), sizeof start);
@@ -118,14 +119,14 @@ header read_header(archive_reader& in) {
   return parse_header(text, where);
 }
 
-void expect_end(archive_reader& in) {
+void expect_end(zip_member& in) {
   char more;
-  // Also where libarchive compares the check sum.
+  // Also where the check sum is compared.
   if (in.read({&more, 1}) != 0) fail(in.where(), "it goes on after the end of its array");
 }
 
-/// Makes room for `needed` elements: at once for as many of the `count` as the file could hold uncompressed,
-/// after that by doubling.
+/// Makes room for `needed` elements: at once for as many of the `count` as the member would hold
+/// uncompressed, after that by doubling.
 template <class T>
 void grow(array<T>& a, std::uint64_t needed, std::uint64_t count, std::uint64_t believable) {
   if (needed <= a.size()) return;
@@ -136,9 +137,19 @@ void grow(array<T>& a, std::uint64_t needed, std::uint64_t count, std::uint64_t 
 
 template <class From, class To> bool fits(From x) {
   if constexpr (std::is_integral_v<To>) return std::in_range<To>(x);
+  // From half a unit above the largest float, rounding would make an infinity.
   if constexpr (sizeof(From) > sizeof(To) && std::is_floating_point_v<From>)
-    return !std::isfinite(x) || std::isfinite(static_cast<To>(x));
+    return !(std::abs(x) >= 0x1.ffffffp127) || std::isinf(x);
   return true;
+}
+
+/// The nearest To; `x` fits. A cast of a number past the largest float would be undefined.
+template <class From, class To> To nearest(From x) {
+  constexpr double most = std::numeric_limits<float>::max();
+  if constexpr (sizeof(From) > sizeof(To) && std::is_floating_point_v<From>)
+    return static_cast<To>(std::isinf(x) ? x : std::clamp<From>(x, -most, most));
+  else
+    return static_cast<To>(x);
 }
 
 template <class From, class To>
@@ -146,24 +157,23 @@ void convert(std::span<const From> from, To* to, std::uint64_t position, const s
   bool all_fit = true;
   for (std::size_t i = 0; i < from.size(); ++i) {
     all_fit &= fits<From, To>(from[i]);
-    to[i] = static_cast<To>(from[i]);
+    to[i] = nearest<From, To>(from[i]);
   }
   if (all_fit) return;
   const auto wrong = std::find_if_not(from.begin(), from.end(), fits<From, To>);
-  fail(where, "element {} is {}, which no {}-bit {} holds",
-       position + static_cast<std::uint64_t>(wrong - from.begin()), *wrong, 8 * sizeof(To),
+  fail(where, "element {}, counted from 1, is {}, which no {}-bit {} holds",
+       position + static_cast<std::uint64_t>(wrong - from.begin()) + 1, *wrong, 8 * sizeof(To),
        std::is_integral_v<To> ? "integer" : "float");
 }
 
 template <class From, class To>
-array<To> read_elements(archive_reader& in, std::uint64_t count,
-                        const std::function<void(double)>& progress) {
+array<To> read_elements(zip_member& in, std::uint64_t count, const std::function<void(double)>& progress) {
   constexpr std::uint64_t chunk = chunk_bytes / sizeof(From);
   array<To> out;
   array<From> raw;
   for (std::uint64_t done = 0; done < count;) {
     const std::uint64_t n = std::min(count - done, chunk);
-    grow(out, done + n, count, in.file_size() / sizeof(From));
+    grow(out, done + n, count, in.entry().content.size() / sizeof(From));
     std::span<From> into;
     if constexpr (std::is_same_v<From, To>) {
       into = std::span(out).subspan(done, n);
@@ -176,25 +186,24 @@ array<To> read_elements(archive_reader& in, std::uint64_t count,
       fail(in.where(), "it ends after {} of the {} elements it declares", done + got / sizeof(From), count);
     if constexpr (!std::is_same_v<From, To>) convert<From, To>(into, out.data() + done, done, in.where());
     done += n;
-    if (progress) progress(in.progress());
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(count));
   }
   return out;
 }
 
 /// The number of elements, after checks that need no element yet.
-std::uint64_t checked_count(const header& h, const archive_reader::entry& entry, std::uint64_t limit,
-                            const std::string& where) {
+std::uint64_t checked_count(const header& h, const zip_member& in, std::uint64_t limit) {
   if (h.shape.size() != 1)
     throw unsupported(
         fmt::format("{}: an array of {} dimensions instead of one, as in SciPy's bsr and dia formats; save "
                     "it with .tocsr()",
-                    where, h.shape.size()));
+                    in.where(), h.shape.size()));
   const std::uint64_t count = h.shape[0];
-  if (count > limit) fail(where, "{} elements are more than the {} it may have", count, limit);
-  // Where the archive declares a size, a count that cannot be true fails before anything is read.
-  if (entry.size && count > *entry.size / h.bytes)
-    fail(where, "it declares {} elements of {} bytes, but is only {} bytes long", count, h.bytes,
-         *entry.size);
+  if (count > limit) fail(in.where(), "{} elements are more than the {} it may have", count, limit);
+  // A count that cannot be true fails before anything is read.
+  if (h.bytes > 0 && count > in.entry().size / h.bytes)
+    fail(in.where(), "it declares {} elements of {} bytes, but is only {} bytes long", count, h.bytes,
+         in.entry().size);
   return count;
 }
 
@@ -234,15 +243,21 @@ std::string make_header(std::string_view descr, std::string_view shape) {
   return out + text;
 }
 
+std::uint64_t count_of(const zip_file& file, const zip_entry& entry, std::uint64_t limit) {
+  zip_member in(file, entry);
+  return checked_count(read_header(in), in, limit);
+}
+
 template <class To>
-array<To> read_array(archive_reader& in, const archive_reader::entry& entry, std::uint64_t limit,
+array<To> read_array(const zip_file& file, const zip_entry& entry, std::uint64_t limit,
                      const std::function<void(double)>& progress) {
+  zip_member in(file, entry);
   const header h = read_header(in);
   const std::string type = h.descr.substr(1);
   if (h.kind == 'S' || h.kind == 'U' || (std::is_integral_v<To> && (h.kind == 'f' || h.kind == 'b')))
     fail(in.where(), "elements of type {} where {} are needed", h.descr,
          std::is_integral_v<To> ? "integers" : "numbers");
-  const std::uint64_t count = checked_count(h, entry, limit, in.where());
+  const std::uint64_t count = checked_count(h, in, limit);
 
   const auto read_as = [&]<class From>(From) { return read_elements<From, To>(in, count, progress); };
   array<To> out;
@@ -263,7 +278,8 @@ array<To> read_array(archive_reader& in, const archive_reader::entry& entry, std
   return out;
 }
 
-std::string read_text(archive_reader& in) {
+std::string read_text(const zip_file& file, const zip_entry& entry) {
+  zip_member in(file, entry);
   const header h = read_header(in);
   const bool is_single = h.shape.empty() || h.shape == std::vector<std::uint64_t>{1};
   if (!is_single || (h.kind != 'S' && h.kind != 'U')) fail(in.where(), "it is not a text");
@@ -282,8 +298,8 @@ std::string read_text(archive_reader& in) {
   return text;
 }
 
-#define NONZERO_INSTANTIATE(T)                                                               \
-  template array<T> read_array(archive_reader&, const archive_reader::entry&, std::uint64_t, \
+#define NONZERO_INSTANTIATE(T)                                                   \
+  template array<T> read_array(const zip_file&, const zip_entry&, std::uint64_t, \
                                const std::function<void(double)>&);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 NONZERO_INSTANTIATE(index)

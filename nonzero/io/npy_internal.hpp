@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <nonzero/core/array.hpp>
-#include <nonzero/io/input_file.hpp>
+#include <nonzero/io/zip_internal.hpp>
 
 // NumPy's .npy, the format of the members of an .npz: a header in Python's notation, then one array.
 namespace nz::npy {
@@ -33,15 +33,18 @@ std::string make_header(std::string_view descr, std::string_view shape);
 
 inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-/// Reads the current entry as an array of one dimension, converted to To: index and offset from integers,
-/// float and double from integers, booleans and floating point. Throws `parse_error` for a value that To
-/// cannot hold, for more than `limit` elements, and unless the entry ends where the array does. Memory grows
-/// with the data that is read, not with what the header declares. `progress` may be empty.
+/// How many elements a member declares in its header; its size makes that number possible.
+std::uint64_t count_of(const zip_file& file, const zip_entry& entry, std::uint64_t limit = no_limit);
+
+/// Reads a member as an array of one dimension, converted to To: index and offset from integers, float and
+/// double from integers, booleans and floating point. Throws `parse_error` for a value that To cannot hold,
+/// for more than `limit` elements, and unless the member ends where the array does. Memory grows with the
+/// data that is read, not with what the header declares. `progress` gets the fraction read; it may be empty.
 template <class To>
-array<To> read_array(archive_reader& in, const archive_reader::entry& entry, std::uint64_t limit = no_limit,
+array<To> read_array(const zip_file& file, const zip_entry& entry, std::uint64_t limit = no_limit,
                      const std::function<void(double)>& progress = {});
 
-/// Reads the current entry as a short text: a single element of kind S or U, ASCII.
-std::string read_text(archive_reader& in);
+/// Reads a member as a short text: a single element of kind S or U, ASCII.
+std::string read_text(const zip_file& file, const zip_entry& entry);
 
 }  // namespace nz::npy

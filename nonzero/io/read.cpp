@@ -1,22 +1,22 @@
 #include <fmt/format.h>
 
-#include <nonzero/io/input_file.hpp>
 #include <nonzero/io/matrix_market.hpp>
 #include <nonzero/io/npz.hpp>
 #include <nonzero/io/read.hpp>
+#include <nonzero/io/read_internal.hpp>
 
 namespace nz {
 
-bool is_npz(const std::filesystem::path& path) {
-  // A zip starts with the letters PK, whatever it is called. Of a pipe, which is read only once, the name
-  // tells.
-  const mapped_file file(path);
-  const std::optional<std::string_view> text = file.text();
-  return text ? text->starts_with("PK") : path.extension() == ".npz";
-}
-
-template <class V> csr<V> read(const std::filesystem::path& path, const read_options& options) {
-  return is_npz(path) ? read_npz<V>(path, options) : read_matrix_market<V>(path, options);
+template <class V>
+csr<V> read(const std::filesystem::path& path, const read_options& options, read_info* info) {
+  input_file file(path);
+  read_info found;
+  const bool is_npz = file.is_zip();
+  csr<V> a = is_npz ? read_npz<V>(file, options, &found.duplicates_summed)
+                    : read_matrix_market<V>(file, options, &found.file.emplace());
+  if (!is_npz) found.duplicates_summed = found.file->duplicates_summed;
+  if (info) *info = found;
+  return a;
 }
 
 template <class V> std::vector<V> read_vector(const std::filesystem::path& path) {
@@ -39,9 +39,9 @@ template <class V> void write(const std::filesystem::path& path, csr_view<V> a) 
     throw unsupported(fmt::format("{}: what to write is told by the ending, .mtx or .npz", path.string()));
 }
 
-#define NONZERO_INSTANTIATE(V)                                             \
-  template csr<V> read(const std::filesystem::path&, const read_options&); \
-  template std::vector<V> read_vector(const std::filesystem::path&);       \
+#define NONZERO_INSTANTIATE(V)                                                         \
+  template csr<V> read(const std::filesystem::path&, const read_options&, read_info*); \
+  template std::vector<V> read_vector(const std::filesystem::path&);                   \
   template void write(const std::filesystem::path&, csr_view<V>);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE

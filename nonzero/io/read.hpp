@@ -1,22 +1,28 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include <nonzero/formats/csr.hpp>
+#include <nonzero/io/matrix_market.hpp>
 #include <nonzero/io/read_options.hpp>
 
 namespace nz {
 
-/// Reads a matrix from a file, by its content rather than its name: Matrix Market text, the same compressed
-/// (.mtx.gz), a SuiteSparse .tar.gz with one .mtx in it, or a SciPy .npz.
-template <class V> csr<V> read(const std::filesystem::path& path, const read_options& options = {});
+/// What a file said beside the matrix.
+struct read_info {
+  std::optional<matrix_market_info> file;  // none: not a Matrix Market file
+  offset duplicates_summed = 0;
+};
+
+/// Reads a matrix from a file or a pipe, by its content rather than its name: Matrix Market text, the same
+/// compressed (.mtx.gz), a SuiteSparse .tar.gz with one .mtx in it, or a SciPy .npz.
+template <class V>
+csr<V> read(const std::filesystem::path& path, const read_options& options = {}, read_info* info = nullptr);
 
 /// A dense vector: the same files, with a matrix of one column or one row.
 template <class V> std::vector<V> read_vector(const std::filesystem::path& path);
-
-/// Whether the file is a zip, as an .npz is; of a pipe, whether it is called .npz.
-bool is_npz(const std::filesystem::path& path);
 
 /// Writes a matrix by the name's ending: .mtx or .npz; `unsupported` for others. Validates it first;
 /// trusted(a) is not looked at again.

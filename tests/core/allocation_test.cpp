@@ -4,10 +4,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <limits>
+#include <memory>
 #include <new>
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <nonzero/nonzero.hpp>
 
@@ -90,6 +93,21 @@ TEST(FailedAllocations, LeakNothingWhenReading) {
   for (const int threads : {1, 2})
     expect_no_leak(
         [&] { nz::parse_matrix_market<double>(text, "text", {.threads = threads, .block_bytes = 1 << 19}); });
+}
+
+TEST(FailedAllocations, LeakNothingWhenReadingACompressedFileOrAnNpz) {
+  const temporary_folder temporary;
+  const std::string text = "%%MatrixMarket matrix coordinate real general\n% c\n2 2 2\n1 1 1\n2 2 2\n";
+  const auto packed = temporary.path / "a.mtx.gz", npz = temporary.path / "a.npz",
+             edges = temporary.path / "e";
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> out(gzopen(packed.c_str(), "wb"), gzclose);
+  ASSERT_EQ(gzwrite(out.get(), text.data(), static_cast<unsigned>(text.size())),
+            static_cast<int>(text.size()));
+  ASSERT_EQ(gzflush(out.get(), Z_FINISH), Z_OK);
+  nz::write_npz(npz, nz::parse_matrix_market<float>(text, ""), {.compress = true});
+  std::ofstream(edges) << "a b\nb c 2\n";
+  for (const auto& file : {packed, npz}) expect_no_leak([&] { nz::read<double>(file); });
+  expect_no_leak([&] { nz::read_edge_list<double>(edges); });
 }
 
 TEST(FailedAllocations, LeakNothingWhenGeneratingAndConverting) {

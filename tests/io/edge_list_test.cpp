@@ -1,4 +1,5 @@
 #include <fstream>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -70,6 +71,56 @@ TEST(EdgeList, SaysWhichLineIsWrongAndHow) {
   EXPECT_NE(refusal(std::string_view("a \0\n", 4)).find("a control character"), std::string::npos);
   EXPECT_NE(refusal("%%MatrixMarket matrix coordinate pattern general\n1 1 0\n").find("a Matrix Market file"),
             std::string::npos);
+}
+
+TEST(EdgeList, RefusesAWeightThatOverflowsSinglePrecisionOnly) {
+  for (const char* text : {"a b 1e300\n", "a b -1e39\n", "a b 3.4028236e38\n"}) {
+    EXPECT_NO_THROW(parse(text));
+    try {
+      nz::parse_edge_list<float>(text, "web.txt");
+      ADD_FAILURE() << "was read: " << text;
+    } catch (const nz::parse_error& e) {
+      EXPECT_NE(std::string_view(e.what()).find("overflows single precision"), std::string_view::npos);
+    }
+  }
+  EXPECT_EQ(nz::parse_edge_list<float>("a b 3.4028235e38\n", "").links.val[0],
+            std::numeric_limits<float>::max());
+  EXPECT_EQ(nz::parse_edge_list<float>("a b 1e-60\n", "").links.val[0], 0.0F);
+  EXPECT_EQ(nz::parse_edge_list<float>("a b inf\n", "").links.val[0], std::numeric_limits<float>::infinity());
+  EXPECT_NE(refusal("a b 1e999\n").find("'1e999' overflows double precision"), std::string::npos);
+}
+
+TEST(EdgeList, IsReadFromAFileInPortionsAsFromOneText) {
+  // Longer than what is read at a time; names first seen in every portion, and comments between.
+  std::string text = "# " + std::string(900'000, 'x') + "\n";
+  for (int k = 0; k < 200'000; ++k)
+    text += 'p' + std::to_string(k / 2) + "\tp" + std::to_string(k * 7919 % 100'000) + '\n';
+  const temporary_folder folder;
+  std::ofstream(folder.path / "edges") << text;
+  const auto from_file = nz::read_edge_list<double>(folder.path / "edges");
+  const auto from_text = parse(text);
+  EXPECT_EQ(from_file.names, from_text.names);
+  EXPECT_EQ(from_file.links, from_text.links);
+}
+
+// Of a file that is no list, or has no end, only the begin is read.
+TEST(EdgeList, RefusesLinesAndCommentsWithoutEnd) {
+  const temporary_folder folder;
+  const auto refusal_of = [&](const std::string& text) -> std::string {
+    std::ofstream(folder.path / "edges") << text;
+    try {
+      nz::read_edge_list<double>(folder.path / "edges");
+    } catch (const nz::parse_error& e) {
+      return e.what();
+    }
+    return "read";
+  };
+  EXPECT_NE(refusal_of("a b\n" + std::string(1 << 20, 'x')).find("a line of more than"), std::string::npos);
+  EXPECT_NE(refusal_of(std::string("a b\n# \0\n", 8)).find("a NUL byte"), std::string::npos);
+  std::string comments = "a b\n";
+  while (comments.size() <= 65u << 20) comments += "#" + std::string(99, ' ') + "\n";
+  EXPECT_NE(refusal(comments).find("comments and blank lines in a row"), std::string::npos);
+  EXPECT_THROW(nz::read_text("/dev/zero"), nz::parse_error);
 }
 
 TEST(EdgeList, IsReadInManyListsAsInOne) {

@@ -1,13 +1,16 @@
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
+#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nonzero/io/generate.hpp>
@@ -209,6 +212,68 @@ TEST(MatrixMarket, AnswersEveryInvalidFileWithItsLineAndReason) {
       }
   }
   EXPECT_EQ(files, invalid.size());
+}
+
+/// What a text is answered with, as a mapped file and as a stream.
+std::string refusal_of(const fs::path& file, const std::string& text) {
+  std::string answers[2];
+  for (const bool is_stream : {false, true}) try {
+      std::ofstream(file, std::ios::binary) << text;
+      const fs::path fifo = file.native() + ".pipe";
+      if (is_stream) {
+        EXPECT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+        std::thread writer([&] { std::ofstream(fifo, std::ios::binary) << text; });
+        try {
+          nz::read_matrix_market<double>(fifo);
+          answers[1] = "was read";
+        } catch (const nz::error& e) {
+          answers[1] = std::string(e.what()).substr(fifo.native().size());
+        }
+        writer.join();
+        fs::remove(fifo);
+      } else {
+        nz::read_matrix_market<double>(file);
+        answers[0] = "was read";
+      }
+    } catch (const nz::error& e) {
+      answers[0] = std::string(e.what()).substr(file.native().size());
+    }
+  EXPECT_EQ(answers[0], answers[1]);
+  return answers[0];
+}
+
+TEST_F(MatrixMarketFiles, MayHaveLongCommentsButNoHeaderWithoutEnd) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::string banner = "%%MatrixMarket matrix coordinate real general\n", end = "1 1 1\n1 1 1\n";
+  const auto refusal = [&](const std::string& text) { return refusal_of(folder / "a.mtx", banner + text); };
+  const std::string line(200'000, 'x');
+  EXPECT_EQ(refusal("% " + line + "\n\n \t\n%\n" + end), "was read");
+  EXPECT_EQ(refusal("%" + line + "\n\n%\n1 1 x\n"), ":5: 'x' is not a number of entries");
+  EXPECT_EQ(refusal("%" + line), ":3: the file ends before the line of sizes");
+  EXPECT_EQ(refusal("%\n1 1" + std::string(70'000, ' ')), ":3: a line of more than 65536 bytes");
+  EXPECT_EQ(refusal("%\n" + std::string(70'000, ' ') + "\n" + end), ":3: a line of more than 65536 bytes");
+  EXPECT_EQ(refusal("%" + std::string(1, '\0') + "\n" + end), ":2: a NUL byte, which no text has");
+  std::string comments;
+  while (comments.size() <= 64u << 20) comments += "%" + line + "\n";
+  EXPECT_NE(refusal(comments + end).find("there is no line of sizes in the first 67108864 bytes"),
+            std::string::npos);
+  std::signal(SIGPIPE, SIG_DFL);
+}
+
+TEST(MatrixMarket, RefusesABodyThatIsMostlyNothing) {
+  const std::string header = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n";
+  const auto refusal = [&](const std::string& text) -> std::string {
+    try {
+      parse<double>(header + text);
+    } catch (const nz::parse_error& e) {
+      return e.what();
+    }
+    return "was read";
+  };
+  EXPECT_EQ(refusal(std::string(4 << 20, '\0')), "text:4: a NUL byte, which no text has");
+  EXPECT_EQ(refusal("2 2 1" + std::string(4 << 20, ' ') + "\n"), "text:4: a line of more than 1048576 bytes");
+  EXPECT_NE(refusal(std::string(100, '\0') + "\n").find("text:4: "), std::string::npos);
+  EXPECT_EQ(refusal(std::string(1000, '\n') + "2 2 1\n"), "was read");
 }
 
 TEST(MatrixMarket, RefusesWhatOverflowsSinglePrecisionOnly) {

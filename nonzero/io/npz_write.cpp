@@ -1,17 +1,17 @@
 #include <algorithm>
-#include <exception>
+#include <bit>
+#include <cstdint>
 #include <limits>
-#include <memory>
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fmt/format.h>
+#include <zlib.h>
 
-#include <nonzero/core/errors.hpp>
+#include <nonzero/core/array.hpp>
 #include <nonzero/io/npy_internal.hpp>
 #include <nonzero/io/npz.hpp>
 #include <nonzero/io/output_file.hpp>
@@ -19,73 +19,168 @@
 namespace nz {
 namespace {
 
-// libarchive counts the bytes of one call in 32 bits; a chunk stays in the cache from checksum to write.
-constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+constexpr std::size_t chunk_bytes = std::size_t{1} << 20;  // stays in the cache from check sum to write
 
-/// Writes a zip file. Entries have no time stamp, so that the same matrix gives the same bytes.
+/// Numbers one after the other, as zip has them: little-endian, without padding.
+class record {
+ public:
+  template <class T> record& add(T number) {
+    static_assert(std::endian::native == std::endian::little);
+    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return *this;
+  }
+  record& add_16(unsigned number) { return add(static_cast<std::uint16_t>(number)); }
+  record& add_32(std::uint64_t number) { return add(static_cast<std::uint32_t>(number)); }
+  record& add_text(std::string_view text) {
+    bytes_.append(text);
+    return *this;
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+/// Writes a zip file from front to back: sizes and check sum follow each member, as the output may be a pipe.
+/// Members have no time stamp, so that the same matrix gives the same bytes.
 class zip_writer {
  public:
-  zip_writer(output_file& file, bool compress)
-      : file_(file), archive_(archive_write_new(), archive_write_free) {
-    if (!archive_) throw std::bad_alloc();
-    check(archive_write_set_format_zip(archive_.get()));
-    check(compress ? archive_write_zip_set_compression_deflate(archive_.get())
-                   : archive_write_zip_set_compression_store(archive_.get()));
-    check(archive_write_set_bytes_per_block(archive_.get(), 0));  // no blocks: no padding, no copies
-    check(archive_write_open(archive_.get(), this, nullptr, &zip_writer::pass_on, nullptr));
+  zip_writer(output_file& file, bool compress) : file_(file), compress_(compress) {
+    if (compress && deflateInit2(&deflate_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL,
+                                 Z_DEFAULT_STRATEGY) != Z_OK)
+      throw std::bad_alloc();
   }
-  ~zip_writer() { is_over_ = true; }  // freeing an open archive closes it: drop that output
+  ~zip_writer() {
+    if (compress_) deflateEnd(&deflate_);
+  }
   zip_writer(const zip_writer&) = delete;
   zip_writer& operator=(const zip_writer&) = delete;
 
+  /// `size`: of what is then written; deflate makes it longer by less than a thousandth.
   void begin_entry(const std::string& name, std::uint64_t size) {
-    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
-                                                                         archive_entry_free);
-    if (!entry) throw std::bad_alloc();
-    archive_entry_set_pathname(entry.get(), name.c_str());
-    archive_entry_set_filetype(entry.get(), AE_IFREG);
-    archive_entry_set_perm(entry.get(), 0644);
-    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(size));
-    check(archive_write_header(archive_.get(), entry.get()));
+    end_entry();
+    members_.push_back(
+        {.name = name, .begin = done_, .is_large = size + size / 1000 + chunk_bytes >= most_32});
+    const member& m = members_.back();
+    record header;
+    header.add_32(0x04034b50).add_text(facts_of(m).bytes());
+    header.add_32(0).add_32(m.is_large ? most_32 : 0).add_32(m.is_large ? most_32 : 0);
+    header.add_16(static_cast<unsigned>(name.size())).add_16(m.is_large ? 20 : 0).add_text(name);
+    if (m.is_large) header.add_16(id_64).add_16(16).add(std::uint64_t{0}).add(std::uint64_t{0});
+    put(header.bytes());
+    content_begin_ = done_;
+    if (compress_) deflateReset(&deflate_);
   }
+
   void write(const void* bytes, std::size_t size) {
-    const char* from = static_cast<const char*>(bytes);
+    const auto* from = static_cast<const unsigned char*>(bytes);
     while (size > 0) {
-      const la_ssize_t written = archive_write_data(archive_.get(), from, std::min(size, chunk_bytes));
-      if (written <= 0 || failure_) fail();
-      from += written;
-      size -= static_cast<std::size_t>(written);
+      const std::size_t chunk = std::min(size, chunk_bytes);
+      member& m = members_.back();
+      m.crc = static_cast<std::uint32_t>(crc32(m.crc, from, static_cast<uInt>(chunk)));
+      m.size += chunk;
+      compress_ ? put_deflated(from, chunk, Z_NO_FLUSH) : put({reinterpret_cast<const char*>(from), chunk});
+      from += chunk;
+      size -= chunk;
     }
   }
-  void close() { check(archive_write_close(archive_.get())); }
+
+  void close() {
+    end_entry();
+    const std::uint64_t begin = done_;
+    for (const member& m : members_) put_in_directory(m);
+    const std::uint64_t bytes = done_ - begin, count = members_.size();
+    if (done_ >= most_32) {
+      const std::uint64_t end = done_;
+      record large;
+      large.add_32(0x06064b50)
+          .add(std::uint64_t{44})
+          .add_16(version_64)
+          .add_16(version_64)
+          .add_32(0)
+          .add_32(0);
+      large.add(count).add(count).add(bytes).add(begin);
+      large.add_32(0x07064b50).add_32(0).add(end).add_32(1);
+      put(large.bytes());
+    }
+    record last;
+    last.add_32(0x06054b50).add_16(0).add_16(0);
+    last.add_16(static_cast<unsigned>(count)).add_16(static_cast<unsigned>(count));
+    last.add_32(std::min(bytes, most_32)).add_32(std::min(begin, most_32)).add_16(0);
+    put(last.bytes());
+  }
 
  private:
-  // Called from C: an exception is kept in failure_ until libarchive returns. libarchive is not told, because
-  // it leaks memory if closing fails.
-  static la_ssize_t pass_on(::archive*, void* self, const void* bytes, std::size_t size) {
-    auto* writer = static_cast<zip_writer*>(self);
-    try {
-      if (!writer->is_over_) writer->file_.write(bytes, size);
-    } catch (...) {
-      writer->failure_ = std::current_exception();
-      writer->is_over_ = true;
-    }
-    return static_cast<la_ssize_t>(size);
+  static constexpr std::uint64_t most_32 = 0xffffffff;
+  static constexpr unsigned id_64 = 1, version = 20, version_64 = 45;
+
+  struct member {
+    std::string name;
+    std::uint64_t begin;
+    bool is_large;  // its sizes are written with 64 bits
+    std::uint64_t packed = 0, size = 0;
+    std::uint32_t crc = 0;
+  };
+
+  /// What a member's header and its entry in the directory begin with: version, flags (sizes follow), method,
+  /// and 1 January 1980.
+  record facts_of(const member& m) const {
+    record out;
+    out.add_16(m.is_large ? version_64 : version).add_16(8).add_16(compress_ ? 8 : 0).add_16(0).add_16(0x21);
+    return out;
   }
-  void check(int status) {
-    if (status != ARCHIVE_OK || failure_) fail();
+
+  void put_in_directory(const member& m) {
+    const bool is_far = m.begin >= most_32;
+    record extra;
+    if (m.is_large) extra.add(m.size).add(m.packed);
+    if (is_far) extra.add(m.begin);
+    const auto bytes = static_cast<unsigned>(extra.bytes().size());
+    record entry;
+    constexpr unsigned made_by_unix = 3 << 8 | version_64;
+    entry.add_32(0x02014b50).add_16(made_by_unix).add_text(facts_of(m).bytes()).add_32(m.crc);
+    entry.add_32(m.is_large ? most_32 : m.packed).add_32(m.is_large ? most_32 : m.size);
+    entry.add_16(static_cast<unsigned>(m.name.size())).add_16(bytes > 0 ? bytes + 4 : 0);
+    constexpr std::uint64_t regular_file_0644 = std::uint64_t{0100644} << 16;
+    entry.add_16(0).add_16(0).add_16(0).add_32(regular_file_0644).add_32(is_far ? most_32 : m.begin);
+    entry.add_text(m.name);
+    if (bytes > 0) entry.add_16(id_64).add_16(bytes).add_text(extra.bytes());
+    put(entry.bytes());
   }
-  [[noreturn]] void fail() {
-    if (failure_) std::rethrow_exception(failure_);
-    const char* reason = archive_error_string(archive_.get());
-    throw error(
-        fmt::format("{}: writing failed: {}", file_.path().native(), reason ? reason : "libarchive error"));
+
+  void end_entry() {
+    if (members_.empty()) return;
+    if (compress_) put_deflated(nullptr, 0, Z_FINISH);
+    member& m = members_.back();
+    m.packed = done_ - content_begin_;
+    record after;
+    after.add_32(0x08074b50).add(m.crc);
+    m.is_large ? after.add(m.packed).add(m.size) : after.add_32(m.packed).add_32(m.size);
+    put(after.bytes());
+  }
+
+  void put_deflated(const unsigned char* from, std::size_t size, int flush) {
+    deflate_.next_in = const_cast<unsigned char*>(from);
+    deflate_.avail_in = static_cast<uInt>(size);
+    do {
+      deflate_.next_out = reinterpret_cast<unsigned char*>(deflated_.data());
+      deflate_.avail_out = static_cast<uInt>(deflated_.size());
+      deflate(&deflate_, flush);
+      put({deflated_.data(), deflated_.size() - deflate_.avail_out});
+    } while (deflate_.avail_out == 0);
+  }
+
+  void put(std::string_view bytes) {
+    file_.write(bytes.data(), bytes.size());
+    done_ += bytes.size();
   }
 
   output_file& file_;
-  bool is_over_ = false;  // further output is dropped
-  std::exception_ptr failure_;
-  std::unique_ptr<::archive, int (*)(::archive*)> archive_;  // last: freeing it calls pass_on
+  bool compress_;
+  z_stream deflate_{};
+  array<char> deflated_{array<char>(compress_ ? chunk_bytes / 4 : 0)};
+  std::vector<member> members_;
+  std::uint64_t done_ = 0, content_begin_ = 0;  // bytes written; before the member's content
 };
 
 template <class T> constexpr const char* descr_of = nullptr;

@@ -22,10 +22,19 @@ long number_to_fail() {
   return number;
 }
 
+std::atomic<bool> is_in_main{false};
+
 bool fails() {
-  if (++allocations != number_to_fail()) return false;
+  if (!is_in_main || ++allocations != number_to_fail()) return false;
   errno = ENOMEM;
   return true;
+}
+
+int (*program)(int, char**, char**);
+
+int begin(int argc, char** argv, char** environment) {
+  is_in_main = true;
+  return program(argc, argv, environment);
 }
 
 struct report {
@@ -56,6 +65,13 @@ int posix_memalign(void** out, size_t unit, size_t size) {
   if (found == nullptr) return ENOMEM;
   *out = found;
   return 0;
+}
+
+int __libc_start_main(int (*entry)(int, char**, char**), int argc, char** argv, void (*init)(),
+                      void (*fini)(), void (*rtld_fini)(), void* stack_end) {
+  program = entry;
+  const auto original = reinterpret_cast<decltype(&__libc_start_main)>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  return original(begin, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
 int pthread_create(pthread_t* id, const pthread_attr_t* how, void* (*body)(void*), void* with) {

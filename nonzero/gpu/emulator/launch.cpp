@@ -4,11 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <mutex>
-#include <new>
-#include <system_error>
-#include <thread>
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -61,74 +57,17 @@ class some_stacks {
 // Fewer blocks than this are not worth waking a thread for.
 constexpr std::uint64_t blocks_per_thread = 4;
 
-// Threads that stay when a launch ends. A new one clears the shared arrays of all kernels, megabytes, which
-// took longer than most launches. They are never joined: at the end of the process they sleep, and nothing
-// waits for them.
-class team {
- public:
-  stack_count stacks;  // here, so that a child process has all of them
+stack_count* current_count = nullptr;
 
-  // Runs `work`, which must not throw, here and on up to `helpers` threads of the team; returns when all have
-  // returned. Runs it here alone while another launch has the team, or where no thread can be had.
-  void run(int helpers, const std::function<void()>& work) {
-    if (helpers == 0) return work();
-    const std::unique_lock user(in_use_, std::try_to_lock);
-    if (!user.owns_lock()) return work();
-    {
-      const std::lock_guard lock(mutex_);
-      grow(helpers);
-      work_ = &work;
-      wanted_ = helpers;
-    }
-    for (int i = 0; i < helpers; ++i) wake_.notify_one();
-    work();
-    std::unique_lock lock(mutex_);
-    wanted_ = 0;  // a helper that has not begun by now is not needed
-    idle_.wait(lock, [&] { return busy_ == 0; });
-  }
-
- private:
-  void grow(int threads) {
-    try {
-      for (; threads_ < threads; ++threads_) std::thread([this] { serve(); }).detach();
-    } catch (const std::system_error&) {
-    } catch (const std::bad_alloc&) {
-    }
-  }
-
-  void serve() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      wake_.wait(lock, [&] { return wanted_ > 0; });
-      --wanted_;
-      ++busy_;
-      const std::function<void()>& work = *work_;
-      lock.unlock();
-      work();
-      lock.lock();
-      if (--busy_ == 0) idle_.notify_one();
-    }
-  }
-
-  std::mutex in_use_;  // held by the launch that has the team
-  std::mutex mutex_;   // of all below
-  std::condition_variable wake_, idle_;
-  const std::function<void()>* work_ = nullptr;
-  int threads_ = 0, wanted_ = 0, busy_ = 0;
-};
-
-team* current_team = nullptr;
-
-// Never destroyed, as its threads may use it until the process ends. A child process has none of its parent's
-// threads.
-team& the_team() {
+// A child process has none of its parent's threads, and all stacks.
+stack_count& all_stacks() {
   static const bool is_made = [] {
-    current_team = new team;
-    pthread_atfork(nullptr, nullptr, [] { current_team = new team; });
+    current_count = new stack_count;
+    pthread_atfork(nullptr, nullptr, [] { current_count = new stack_count; });
     return true;
   }();
   static_cast<void>(is_made);
-  return *current_team;
+  return *current_count;
 }
 
 std::uint64_t volume(dim3 size) { return std::uint64_t{size.x} * size.y * size.z; }
@@ -206,10 +145,10 @@ void run_blocks(const bound_kernel& kernel, const launch_options& options) {
     failed = i;
     failure = std::current_exception();
   };
-  the_team().run(threads - 1, [&] {
+  in_team(threads, [&](const team_thread&) {
     try {
       if (next >= blocks) return;
-      const some_stacks stacks(the_team().stacks, volume(kernel.shape.block));
+      const some_stacks stacks(all_stacks(), volume(kernel.shape.block));
       block runner(kernel, options.order);
       for (std::uint64_t i; (i = next.fetch_add(1)) < blocks;) {
         try {

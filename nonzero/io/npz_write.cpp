@@ -41,8 +41,8 @@ class record {
   std::string bytes_;
 };
 
-/// Writes a zip file from front to back: sizes and check sum follow each member, as the output may be a pipe.
-/// Members have no time stamp, so that the same matrix gives the same bytes.
+/// Writes a zip file from front to back: check sum and compressed size follow each member, as the output may
+/// be a pipe. Members have no time stamp, so that the same matrix gives the same bytes.
 class zip_writer {
  public:
   zip_writer(output_file& file, bool compress) : file_(file), compress_(compress) {
@@ -62,11 +62,12 @@ class zip_writer {
     members_.push_back(
         {.name = name, .begin = done_, .is_large = size + size / 1000 + chunk_bytes >= most_32});
     const member& m = members_.back();
+    const std::uint64_t known = compress_ ? 0 : size;  // a reader of a pipe must know where it ends
     record header;
     header.add_32(0x04034b50).add_text(facts_of(m).bytes());
-    header.add_32(0).add_32(m.is_large ? most_32 : 0).add_32(m.is_large ? most_32 : 0);
+    header.add_32(0).add_32(m.is_large ? most_32 : known).add_32(m.is_large ? most_32 : known);
     header.add_16(static_cast<unsigned>(name.size())).add_16(m.is_large ? 20 : 0).add_text(name);
-    if (m.is_large) header.add_16(id_64).add_16(16).add(std::uint64_t{0}).add(std::uint64_t{0});
+    if (m.is_large) header.add_16(id_64).add_16(16).add(known).add(known);
     put(header.bytes());
     content_begin_ = done_;
     if (compress_) deflateReset(&deflate_);

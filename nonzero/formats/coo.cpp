@@ -19,7 +19,7 @@ template <class V> footprint footprint_of(const coo<V>& a) { return {bytes_of(a.
 
 template <class V> footprint coo_footprint(csr_view<V> a) {
   a = validated(a);
-  return {saturating_bytes(a.nnz(), 2 * sizeof(index) + sizeof(V)), 0};
+  return {saturating_bytes(a.row_begin.back(), 2 * sizeof(index) + sizeof(V)), 0};
 }
 
 template <class V> coo<V> to_coo(csr_view<V> a) {

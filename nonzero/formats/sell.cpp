@@ -145,7 +145,7 @@ template <class V> sell<V> lay_out(csr_view<V> from, const sell_steps& steps) {
 }
 
 template <class V> offset kept_entries(csr_view<V> a, offset longest) {
-  if (longest == std::numeric_limits<offset>::max()) return a.nnz();
+  if (longest == std::numeric_limits<offset>::max()) return a.row_begin.back();
   offset entries = 0;
   for (index i = 0; i < a.rows; ++i) entries += kept_length(a, i, longest);
   return entries;
@@ -193,7 +193,7 @@ template <class V> footprint footprint_of(const sell<V>& a) {
 
 template <class V> footprint sell_footprint(csr_view<V> a, sell_options options) {
   a = validated(a);
-  return footprint_of_places(lay_out(a, serial_steps(a.rows, options)), a.nnz());
+  return footprint_of_places(lay_out(a, serial_steps(a.rows, options)), a.row_begin.back());
 }
 
 template <class V>

@@ -32,9 +32,9 @@ template <class V> footprint footprint_of(const tjds<V>& a) {
 
 template <class V> footprint tjds_footprint(csr_view<V> a) {
   a = validated(a);
-  return {
-      a.rows * sizeof(index) + (longest_row(a) + 1) * sizeof(offset) + a.nnz() * (sizeof(index) + sizeof(V)),
-      0};
+  return {a.rows * sizeof(index) + (longest_row(a) + 1) * sizeof(offset) +
+              a.row_begin.back() * (sizeof(index) + sizeof(V)),
+          0};
 }
 
 template <class V> tjds<V> to_tjds(csr_view<V> a) {

@@ -139,12 +139,13 @@ TEST(Sell, LeavesRowsOutThatAreTooLong) {
 // Sizes past 2^31 and 2^63, where only the index arithmetic runs: no such matrix is allocated.
 TEST(HugeMatrices, FootprintsDoNotOverflow) {
   // One row that claims 2^40 entries among 2^20 rows: CSR's begins alone, without columns and values.
-  csr<double> a;
-  a.rows = index{1} << 20;
-  a.cols = std::numeric_limits<index>::max();
-  a.row_begin.assign(static_cast<std::size_t>(a.rows) + 1, offset{1} << 40);
-  a.row_begin[0] = 0;
-  EXPECT_EQ(a.nnz(), offset{1} << 40);
+  csr<double> begins;
+  begins.rows = index{1} << 20;
+  begins.cols = std::numeric_limits<index>::max();
+  begins.row_begin.assign(static_cast<std::size_t>(begins.rows) + 1, offset{1} << 40);
+  begins.row_begin[0] = 0;
+  EXPECT_EQ(begins.nnz(), offset{1} << 40);
+  const auto a = nz::trusted(begins);
   EXPECT_EQ(longest_row(a), offset{1} << 40);
   EXPECT_EQ(coo_footprint(a).bytes, (std::uint64_t{1} << 40) * 16);
   // 2^60 places of 12 bytes: 12 * 2^60 fits in 64 bits.
@@ -310,16 +311,16 @@ TEST(Validate, NamesTheInvariantThatIsBroken) {
         m.col[0] = nz::padding_column;
         m.val[0] = 0;
       },
-      "place 0 of slice 0 has an entry after its padding");
+      "place 1 of slice 1 (counted from 1) has an entry after its padding");
   break_it(
       slices,
       [](auto& m) {
         m.col[2] = nz::padding_column;
         m.val[2] = 0;
       },
-      "slice 0 is wider than its longest row");
+      "slice 1 (counted from 1) is wider than its longest row");
   break_it(
-      slices, [](auto& m) { m.col[5] = 0; }, "place 1 of slice 1 has entries but no row");
+      slices, [](auto& m) { m.col[5] = 0; }, "place 2 of slice 2 (counted from 1) has entries but no row");
   break_it(
       slices,
       [](auto& m) {
@@ -333,7 +334,7 @@ TEST(Validate, NamesTheInvariantThatIsBroken) {
       [](auto& m) {
         m.slice_begin = {0, 1, 3, 3};
       },
-      "place 1 is longer than the one before it");
+      "place 2 (counted from 1) is longer than the one before it");
 }
 
 }  // namespace

@@ -261,7 +261,7 @@ TEST(Hubs, ValidateNamesTheInvariantThatIsBroken) {
   with([](matrix& a) { a.coded_value.push_back(0); }, "coded_value is ");
   with([](matrix& a) { a.single_value.push_back(0); }, "single_value is ");
   with([](matrix& a) { a.full_value.push_back(0); }, "full_value is ");
-  with([](matrix& a) { a.rest_col.back() = 200; }, "rest_col[");
+  with([](matrix& a) { a.rest_col.back() = 200; }, "rest_col is 200 at position");
   with([](matrix& a) { a.hub_number[7] = 3; }, "hub_number[7] is 3, but there are 3 hubs");
   break_it(
       true, [](matrix& a) { a.coded_value[9] = 3; }, "coded_value[9] is 3, but the dictionary has 3");

@@ -37,7 +37,7 @@ template <class V> loaded_matrix<V> load_file(const std::string& path) {
 }  // namespace
 
 void matrix_argument::add_to(command& c) {
-  c.argument("MATRIX", name, "A file, - for text on standard input, or a generator such as poisson2d:300");
+  c.argument("MATRIX", name, "A file, - for standard input, or a generator such as poisson2d:300");
   c.precision(precision);
 }
 

@@ -19,6 +19,11 @@ constexpr std::size_t input_bytes = std::size_t{128} << 10;  // stays in the cac
 constexpr std::uint64_t most_idle_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t most_padding_bytes = std::uint64_t{1} << 20;  // tapes have blocks of less
 
+[[noreturn]] void refuse_idle(const std::string& where) {
+  throw parse_error(
+      fmt::format("{}: more than {} bytes of compressed data in a row hold nothing", where, most_idle_bytes));
+}
+
 }  // namespace
 
 inflater::inflater(int window_bits) {
@@ -56,9 +61,7 @@ std::size_t gzip_stream::produce(std::span<char> into) {
     const uInt before = z.avail_in;
     const auto state = inflate_.run(where_);
     idle_bytes_ = z.avail_out < wanted ? 0 : idle_bytes_ + (before - z.avail_in);
-    if (idle_bytes_ > most_idle_bytes)
-      throw parse_error(fmt::format("{}: more than {} bytes of compressed data in a row hold nothing", where_,
-                                    most_idle_bytes));
+    if (idle_bytes_ > most_idle_bytes) refuse_idle(where_);
     if (state == inflater::states::at_end) end_member();
   }
   return wanted - z.avail_out;
@@ -106,8 +109,12 @@ la_ssize_t archive_source::pass_on(::archive* archive, void* self, const void** 
   auto* source = static_cast<archive_source*>(self);
   try {
     *bytes = source->input_.get();
-    if (!source->failure_)
-      return static_cast<la_ssize_t>(source->source_.read_some({source->input_.get(), input_bytes}));
+    if (!source->failure_) {
+      const std::size_t got = source->source_.read_some({source->input_.get(), input_bytes});
+      if (got > source->idle_bytes_left_) refuse_idle(source->where_);
+      source->idle_bytes_left_ -= got;
+      return static_cast<la_ssize_t>(got);
+    }
   } catch (...) {
     source->failure_ = std::current_exception();
   }
@@ -131,6 +138,7 @@ filter_stream::filter_stream(byte_stream& source, std::string where)
        {archive_read_support_filter_bzip2, archive_read_support_filter_xz, archive_read_support_filter_lz4,
         archive_read_support_filter_zstd, archive_read_support_format_raw, archive_read_support_format_empty})
     support(archive_.get());
+  archive_.limit_idle(most_idle_bytes);
   archive_.open();
   archive_entry* entry = nullptr;
   const int status = archive_read_next_header(archive_.get(), &entry);
@@ -143,6 +151,7 @@ std::size_t filter_stream::produce(std::span<char> into) {
   const la_ssize_t got = archive_read_data(archive_.get(), into.data(), into.size());
   if (got < 0) archive_.fail(where_);
   is_empty_ = got == 0;
+  archive_.limit_idle(most_idle_bytes);
   return static_cast<std::size_t>(got);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,6 +58,8 @@ class archive_source {
  public:
   archive_source(byte_stream& source, std::string where);
   ::archive* get() const { return archive_.get(); }
+  /// From now on, so much input may be read without a call of this function.
+  void limit_idle(std::uint64_t bytes) { idle_bytes_left_ = bytes; }
   void open();
   /// Throws the exception of the source, std::bad_alloc, or `parse_error` with libarchive's reason.
   [[noreturn]] void fail(const std::string& where) const;
@@ -68,6 +71,7 @@ class archive_source {
   std::string where_;
   std::unique_ptr<char[]> input_;
   std::exception_ptr failure_;  // of the source: libarchive is C
+  std::uint64_t idle_bytes_left_ = std::numeric_limits<std::uint64_t>::max();
   std::unique_ptr<::archive, int (*)(::archive*)> archive_;
 };
 

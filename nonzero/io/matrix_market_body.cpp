@@ -23,8 +23,8 @@ template <class V> struct entry_arrays {
   V* val;  // not touched for a pattern
 };
 
-/// Where a text has more than longest_line bytes without the end of a line.
-struct line_too_long {
+/// Where a text has more than longest_line bytes without the end of a line, or a NUL.
+struct bad_text {
   const char* at;
 };
 
@@ -37,9 +37,11 @@ std::vector<const char*> split_into_blocks(std::string_view text, std::size_t bl
     const char* from = begins.back() + block_bytes;
     const std::ptrdiff_t searched = std::min(end - from, longest_line);
     const void* newline = std::memchr(from, '\n', static_cast<std::size_t>(searched));
-    if (!newline && searched == longest_line) throw line_too_long{from};
+    if (!newline && searched == longest_line) throw bad_text{from};
     if (!newline) break;
-    begins.push_back(static_cast<const char*>(newline) + 1);
+    const char* const next = static_cast<const char*>(newline) + 1;
+    if (std::memchr(from, 0, static_cast<std::size_t>(next - from))) throw bad_text{from};  // a hole
+    begins.push_back(next);
   }
   if (begins.back() != end || begins.size() == 1) begins.push_back(end);
   return begins;
@@ -214,8 +216,10 @@ template <class V> class body {
   std::vector<const char*> split(std::string_view text) const {
     try {
       return split_into_blocks(text, options_.block_bytes);
-    } catch (const line_too_long& where) {
-      const bool is_hole = std::memchr(where.at, 0, static_cast<std::size_t>(longest_line)) != nullptr;
+    } catch (const bad_text& where) {
+      const std::ptrdiff_t rest = text.data() + text.size() - where.at;
+      const bool is_hole =
+          std::memchr(where.at, 0, static_cast<std::size_t>(std::min(rest, longest_line))) != nullptr;
       throw_at(name_, passed_.lines + 1 + std::count(text.data(), where.at, '\n'),
                is_hole ? "a NUL byte, which no text has"
                        : fmt::format("a line of more than {} bytes", longest_line));
@@ -318,7 +322,7 @@ maybe_csr<V> parse_in_order(std::string_view text, const header& h, const read_o
   std::vector<const char*> begins;
   try {
     begins = split_into_blocks(text, options.block_bytes);
-  } catch (const line_too_long&) {
+  } catch (const bad_text&) {
     return std::nullopt;
   }
   const std::size_t blocks = begins.size() - 1;

@@ -194,8 +194,6 @@ class Archives(InFolder):
         (self.folder / "empty.mtx.gz").write_bytes(gzip.compress(b""))
         self.assert_fails(1, "info", "empty.mtx.gz", saying="is empty")
         self.assert_fails(1, "info", "-", input=b"", saying="is empty")
-        self.run_nz("convert", "a.mtx", "a.npz")
-        self.assert_fails(1, "info", "-", input=(self.folder / "a.npz").read_bytes(), saying="an .npz must be a file")
 
     def test_comments_may_be_longer_than_what_is_read_at_a_time(self):
         banner, rest = LECTURE.split("\n", 1)

@@ -175,7 +175,7 @@ class PageRank(InFolderOfGraphs):
         self.assert_fails(1, "pagerank", "commas.csv", saying="separate them by blanks or tabs")
         self.assert_fails(1, "pagerank", "long.txt", saying="long.txt:1: there are more words")
         self.assert_fails(1, "pagerank", "weight.txt", saying="'heavy' is no weight")
-        self.assert_fails(1, "pagerank", "noise.txt", saying="noise.txt:1: there is a control character")
+        self.assert_fails(1, "pagerank", "noise.txt", saying="noise.txt: a NUL byte, which no text has")
         self.assert_fails(1, "pagerank", "negative.txt", "--weighted",
                           saying="negative.txt: the link from page a to page b has the weight -1")
         self.write("heavy.txt", "a b 1\nb a 1e308\nb c 1e308\n")

@@ -100,7 +100,7 @@ TEST_P(CsrMerge, TakesHardlyMoreThanTheMatrix) {
   const nz::csr<double> a = rows_of(std::vector<index>(5 * tile, 2));
   const auto ready = nz::find_kernel("csr_merge", GetParam()).prepare(a, {.wide_offsets = true});
   const auto bytes = static_cast<double>(footprint_of(a).bytes);
-  EXPECT_LT(static_cast<double>(ready->storage().bytes), 1.01 * bytes);
+  EXPECT_LT(static_cast<double>(ready->storage().bytes), 1.03 * bytes);  // with four scratch sets
 }
 
 INSTANTIATE_TEST_SUITE_P(On, CsrMerge, on_emulator_and_card, name_of_device);

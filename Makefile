@@ -40,7 +40,7 @@ show = echo && echo "\$$ nz $(1)" && $(nz) $(1)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test format check check-format check-tidy check-includes check-headers sanitize fuzz nightly bench peers \
+.PHONY: help demo test format check check-format check-tidy check-includes check-headers sanitize race fuzz nightly bench peers \
   cuda gpu-test gpu-sanitize install clean require-gpu dependencies dependencies-checks dependencies-peers
 
 help: ## list what make can do
@@ -93,8 +93,13 @@ fuzz: dependencies-checks ## fuzz each reader, and the kernels, for FUZZ_SECONDS
 	@$(call build,sanitize,--target fuzzers)
 	@.ci/fuzz $(FUZZ_SECONDS) $(JOBS)
 
+race: dependencies-checks ## run the kernels from many threads at once under ThreadSanitizer
+	@$(call configure,thread)
+	@$(call build,thread,--target nonzero_tests)
+	@ctest --preset thread -j$(JOBS) --progress -R nonzero_tests
+
 # About an hour on two cores.
-nightly: check dependencies-checks $(venv) ## what .ci/run leaves out: all checks, all tests under sanitizers, long fuzzing
+nightly: check race dependencies-checks $(venv) ## what .ci/run leaves out: all checks, all tests under sanitizers, long fuzzing
 	@$(call configure,sanitize)
 	@$(call build,sanitize)
 	@ctest --preset nightly -j$(JOBS) --progress

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <nonzero/core/memory.hpp>
 #include <nonzero/core/version.hpp>
 #include <nonzero/cpu/targets.hpp>
 #include <nonzero/io/output_file.hpp>
@@ -95,6 +96,8 @@ int run_and_report(int argc, char** argv) {
     return 0;
   } catch (const usage_error& e) {
     return report(wrong_usage, e.what());
+  } catch (const not_enough_memory& e) {
+    return report(failed, e.what());
   } catch (const std::bad_alloc&) {
     return report(failed, "out of memory");
   } catch (const std::length_error&) {  // larger than any memory

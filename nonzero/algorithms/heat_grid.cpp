@@ -4,7 +4,9 @@
 #include <string>
 
 #include <nonzero/algorithms/heat.hpp>
+#include <nonzero/core/counted.hpp>
 #include <nonzero/core/errors.hpp>
+#include <nonzero/core/memory.hpp>
 #include <nonzero/core/threads.hpp>
 #include <nonzero/core/values.hpp>
 
@@ -82,6 +84,10 @@ template <class V> csr<V> heat_matrix(const cell_grid& grid) {
   if (cells > std::numeric_limits<index>::max())
     throw shape_error("a grid of " + std::to_string(cells) +
                       " cells has a matrix of more rows than 2^31 - 1; the method 'fused' stores none");
+  const std::int64_t all_entries = cells + std::int64_t{2} * grid.dim * (cells - cells / grid.side);
+  require_memory("out of memory: the matrix of a grid of " + counted(cells, "cell") + " takes",
+                 static_cast<std::uint64_t>(cells + 1) * sizeof(offset) +
+                     static_cast<std::uint64_t>(all_entries) * (sizeof(index) + sizeof(V)));
   csr<V> a;
   a.rows = a.cols = static_cast<index>(cells);
   a.row_begin.resize(static_cast<std::size_t>(cells) + 1);

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <nonzero/core/counted.hpp>
 #include <nonzero/core/types.hpp>
 
 namespace nz {
@@ -38,10 +39,10 @@ inline void require_vectors_fit(index rows, index cols, std::size_t x_length, st
   const auto require = [](const char* name, std::size_t length, index wanted, const char* what) {
     if (length != static_cast<std::size_t>(wanted))
       throw shape_error(name + (" is " + std::to_string(length)) + " long but the matrix has " +
-                        std::to_string(wanted) + what);
+                        counted(wanted, what));
   };
-  require("x", x_length, cols, " columns");
-  require("y", y_length, rows, " rows");
+  require("x", x_length, cols, "column");
+  require("y", y_length, rows, "row");
 }
 
 }  // namespace nz

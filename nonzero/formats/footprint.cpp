@@ -11,18 +11,6 @@ std::uint64_t saturating_bytes(std::uint64_t count, std::uint64_t size) {
   return __builtin_mul_overflow(count, size, &product) ? std::numeric_limits<std::uint64_t>::max() : product;
 }
 
-std::string format_bytes(std::uint64_t bytes) {
-  constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  auto size = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (size >= 1024 && unit + 1 < std::size(units)) {
-    size /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.{}f} {}", size, size < 100 ? 1 : 0, units[unit]);
-}
-
 void require_within_budget(std::string_view format, footprint target, footprint csr, padding_budget budget) {
   const double allowed = budget.times_csr * static_cast<double>(csr.bytes);
   if (static_cast<double>(target.padding_bytes) <= allowed) return;

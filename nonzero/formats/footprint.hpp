@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <nonzero/core/errors.hpp>
+#include <nonzero/core/memory.hpp>
 
 namespace nz {
 
@@ -29,9 +30,6 @@ void require_within_budget(std::string_view format, footprint target, footprint 
 template <class... Arrays> std::uint64_t bytes_of(const Arrays&... arrays) {
   return (... + (arrays.size() * sizeof(typename Arrays::value_type)));
 }
-
-/// `bytes` for people: "1.4 GiB".
-std::string format_bytes(std::uint64_t bytes);
 
 /// count * size, or 2^64-1 where that does not fit.
 std::uint64_t saturating_bytes(std::uint64_t count, std::uint64_t size);

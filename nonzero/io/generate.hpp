@@ -8,8 +8,9 @@
 
 // Generated matrices: bit-identical on every platform and for any number of threads. Rows are sorted by
 // column, without duplicates. A size of 0 gives a matrix without entries. Throws `shape_error` if a size is
-// negative or exceeds what an index holds, std::bad_alloc if the matrix does not fit into memory. Random
-// values are uniform in (-1, 1) and never 0.
+// negative or exceeds what an index holds, `not_enough_memory` (a std::bad_alloc) if the matrix does not fit
+// into the memory that is available: before anything is allocated. Random values are uniform in (-1, 1) and
+// never 0.
 namespace nz::generate {
 
 template <class V> csr<V> diagonal(index n);     // 1, 2, 3, …

@@ -41,6 +41,9 @@ node node_at(const grid& g, index number) {
 // How many of at-1, at, at+1 lie on a side of n nodes.
 index reached(index at, index n) { return 1 + (at > 0) + (at + 1 < n); }
 
+// The sum of reached() over a side: 3n - 2, of no nodes 0.
+offset all_reached(index n) { return n == 0 ? 0 : 3 * offset{n} - 2; }
+
 index neighbours(const grid& g, index number) {
   const node p = node_at(g, number);
   return reached(p.x, g.nx) * reached(p.y, g.ny) * reached(p.z, g.nz);
@@ -55,10 +58,13 @@ template <class Visit> void for_each_neighbour(const grid& g, index number, cons
       for (index x = x_first; x <= x_last; ++x) visit((z * g.ny + y) * g.nx + x);
 }
 
+// The sum of neighbours() over all nodes. A grid has fewer than 2^31 nodes: no overflow.
+offset all_neighbours(const grid& g) { return all_reached(g.nx) * all_reached(g.ny) * all_reached(g.nz); }
+
 // Makes a square matrix: visit(i, put) calls put(j, v) for each of the length_of(i) entries of row i.
 template <class V, class Length, class Visit>
-csr<V> put_rows(index rows, const Length& length_of, const Visit& visit) {
-  return fill_rows<V>(rows, rows, length_of, [&](index i, offset, index* col, V* val) {
+csr<V> put_rows(index rows, offset entries, const Length& length_of, const Visit& visit) {
+  return fill_rows<V>(rows, rows, entries, length_of, [&](index i, offset, index* col, V* val) {
     visit(i, [&](index j, V v) {
       *col++ = j;
       *val++ = v;
@@ -73,7 +79,9 @@ template <class V> csr<V> cross_stencil(const grid& g, V centre, V arm) {
     const node p = node_at(g, i);
     return reached(p.x, g.nx) + reached(p.y, g.ny) + reached(p.z, g.nz) - 2;
   };
-  return put_rows<V>(g.nodes, length_of, [&](index i, const auto& put) {
+  const auto along = [&](index n) { return n == 0 ? 0 : 2 * offset{g.nodes} / n * (n - 1); };  // pairs
+  const offset entries = g.nodes + along(g.nx) + along(g.ny) + along(g.nz);
+  return put_rows<V>(g.nodes, entries, length_of, [&](index i, const auto& put) {
     const node p = node_at(g, i);
     if (p.z > 0) put(i - plane, arm);
     if (p.y > 0) put(i - line, arm);
@@ -90,7 +98,7 @@ template <class V> csr<V> cross_stencil(const grid& g, V centre, V arm) {
 template <class V> csr<V> diagonal(index n) {
   make_grid("diagonal", n);
   const auto one = [](index) { return 1; };
-  return put_rows<V>(n, one, [](index i, const auto& put) { put(i, static_cast<V>(offset{i} + 1)); });
+  return put_rows<V>(n, n, one, [](index i, const auto& put) { put(i, static_cast<V>(offset{i} + 1)); });
 }
 
 template <class V> csr<V> banded(index n, index reach, std::uint64_t seed) {
@@ -100,7 +108,8 @@ template <class V> csr<V> banded(index n, index reach, std::uint64_t seed) {
   const auto first_col = [=](index i) { return std::max(i - r, 0); };
   const auto length_of = [=](index i) { return (i < n - r ? i + r : n - 1) - first_col(i) + 1; };
   const std::uint64_t values = hash(seed, 0);
-  return fill_rows<V>(n, n, length_of, [&](index i, offset first, index* col, V* val) {
+  const offset entries = offset{n} * (2 * offset{r} + 1) - offset{r} * (offset{r} + 1);
+  return fill_rows<V>(n, n, entries, length_of, [&](index i, offset first, index* col, V* val) {
     const index length = length_of(i), from = first_col(i);
     for (index k = 0; k < length; ++k) {
       col[k] = from + k;
@@ -128,7 +137,7 @@ template <class V> csr<V> poisson_3d(index nx, index ny, index nz) {
 template <class V> csr<V> poisson_27(index nx, index ny, index nz) {
   const grid g = make_grid("poisson_27", nx, ny, nz);
   const auto length_of = [&](index i) { return neighbours(g, i); };
-  return put_rows<V>(g.nodes, length_of, [&](index i, const auto& put) {
+  return put_rows<V>(g.nodes, all_neighbours(g), length_of, [&](index i, const auto& put) {
     for_each_neighbour(g, i, [&](index j) { put(j, j == i ? V{26} : V{-1}); });
   });
 }
@@ -144,7 +153,7 @@ template <class V> csr<V> fem_blocks(index nx, index ny, index nz, std::uint64_t
     return static_cast<V>(static_cast<int>(bits >> 53 | 1) - 1024) * V{0x1p-10};
   };
   const auto length_of = [&](index i) { return 3 * neighbours(g, i / 3); };
-  return put_rows<V>(3 * g.nodes, length_of, [&](index i, const auto& put) {
+  return put_rows<V>(3 * g.nodes, 9 * all_neighbours(g), length_of, [&](index i, const auto& put) {
     for_each_neighbour(g, i / 3, [&](index neighbour) {
       for (index j = 3 * neighbour; j < 3 * neighbour + 3; ++j) put(j, j == i ? V{128} : coupling(i, j));
     });

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include <nonzero/core/counted.hpp>
 #include <nonzero/core/hash.hpp>
+#include <nonzero/core/memory.hpp>
 #include <nonzero/core/threads.hpp>
 #include <nonzero/formats/csr.hpp>
 
@@ -33,25 +36,37 @@ template <class V> constexpr V between_minus_one_and_one(std::uint64_t bits) {
 
 inline constexpr offset most_entries = offset{1} << 48;  // no memory holds more
 
-/// Makes a matrix by blocks of rows, in parallel. `length_of(i)` is the number of entries of row i;
-/// `fill(i, first, col, val)` writes them, the first as entry `first` of the matrix.
+/// Throws `shape_error` where so many entries fit no memory, `not_enough_memory` where they do not fit this
+/// one: before anything is allocated. `bytes_between`: what each entry takes besides, while it is made.
+template <class V> void require_room(index rows, offset entries, std::uint64_t bytes_between = 0) {
+  if (entries > most_entries)
+    throw shape_error(std::to_string(entries) + " entries are more than any memory holds");
+  require_memory(
+      "out of memory: a matrix of " + counted(rows, "row") + " and " + counted(entries, "entry") + " takes",
+      (static_cast<std::uint64_t>(rows) + 1) * sizeof(offset) +
+          static_cast<std::uint64_t>(entries) * (sizeof(index) + sizeof(V) + bytes_between));
+}
+
+/// Makes a matrix by blocks of rows, in parallel. `length_of(i)` is the number of entries of row i, and
+/// `entries` their sum; `fill(i, first, col, val)` writes them, the first as entry `first` of the matrix.
 template <class V, class Length, class Fill>
-csr<V> fill_rows(index rows, index cols, const Length& length_of, const Fill& fill) {
+csr<V> fill_rows(index rows, index cols, offset entries, const Length& length_of, const Fill& fill) {
+  require_room<V>(rows, entries);
   constexpr offset block = 4096;
   const offset blocks = (rows + block - 1) / block;
   const auto end_of = [&](offset b) { return std::min<offset>((b + 1) * block, rows); };
 
   std::vector<offset> block_begin(blocks + 1, 0);
   parallel_tasks(blocks, 0, [&](offset b) {
-    offset entries = 0;
-    for (offset i = b * block; i < end_of(b); ++i) entries += length_of(static_cast<index>(i));
-    block_begin[b + 1] = entries;
+    offset in_block = 0;
+    for (offset i = b * block; i < end_of(b); ++i) in_block += length_of(static_cast<index>(i));
+    block_begin[b + 1] = in_block;
   });
   for (offset b = 0; b < blocks; ++b) block_begin[b + 1] += block_begin[b];
+  if (block_begin[blocks] != entries)
+    throw std::logic_error("the entries of a generated matrix are not as many as was said");
 
-  // A matrix that is too large fails here, before a page of it is touched.
-  if (block_begin[blocks] > most_entries)
-    throw shape_error(std::to_string(block_begin[blocks]) + " entries are more than any memory holds");
+  // Where memory is limited otherwise (ulimit -v), this fails before a page is touched.
   const auto nnz = static_cast<std::size_t>(block_begin[blocks]);
   csr<V> a{rows, cols, {}, {}, {}};
   a.val.resize(nnz);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -40,9 +41,9 @@ void select_columns(std::uint64_t stream, index cols, index count, index* col) {
 
 // Row i gets length_of(i) columns, at most `cols`, and values in (-1, 1).
 template <class V, class Length>
-csr<V> random_rows(index rows, index cols, std::uint64_t seed, const Length& length_of) {
+csr<V> random_rows(index rows, index cols, offset entries, std::uint64_t seed, const Length& length_of) {
   const std::uint64_t values = hash(seed, 0), columns = hash(seed, 1);
-  return fill_rows<V>(rows, cols, length_of, [&](index i, offset first, index* col, V* val) {
+  return fill_rows<V>(rows, cols, entries, length_of, [&](index i, offset first, index* col, V* val) {
     const index count = length_of(i);
     // Sorting takes about log2(count) steps for each entry, the pass cols / count. This holds for every row
     // more than half full, where drawing again would take ever longer.
@@ -86,7 +87,7 @@ template <class V> csr<V> uniform(index rows, index cols, index per_row, std::ui
   require_not_negative("uniform", "a number of columns", cols);
   require_not_negative("uniform", "a row length", per_row);
   const index length = std::min(per_row, cols);
-  return random_rows<V>(rows, cols, seed, [=](index) { return length; });
+  return random_rows<V>(rows, cols, offset{rows} * length, seed, [=](index) { return length; });
 }
 
 template <class V> csr<V> dense_rows(index n, index per_row, index dense, std::uint64_t seed) {
@@ -96,7 +97,8 @@ template <class V> csr<V> dense_rows(index n, index per_row, index dense, std::u
   const index length = std::min(per_row, n), dense_count = std::min(dense, n);
   // True for i = ceil(k n / dense), k = 0 … dense-1.
   const auto is_dense = [=](index i) { return offset{i} * dense_count % n < dense_count; };
-  return random_rows<V>(n, n, seed, [=](index i) { return is_dense(i) ? n : length; });
+  const offset entries = offset{dense_count} * n + offset{n - dense_count} * length;
+  return random_rows<V>(n, n, entries, seed, [=](index i) { return is_dense(i) ? n : length; });
 }
 
 template <class V> csr<V> empty_rows(index n, index per_row, index every, std::uint64_t seed) {
@@ -104,7 +106,8 @@ template <class V> csr<V> empty_rows(index n, index per_row, index every, std::u
   require_not_negative("empty_rows", "a row length", per_row);
   if (every < 1) throw shape_error(fmt::format("empty_rows: every {}-th row; it must be 1 or more", every));
   const index length = std::min(per_row, n);
-  return random_rows<V>(n, n, seed, [=](index i) { return i % every == 0 ? length : 0; });
+  const offset entries = (offset{n} + every - 1) / every * length;
+  return random_rows<V>(n, n, entries, seed, [=](index i) { return i % every == 0 ? length : 0; });
 }
 
 template <class V> csr<V> row_lengths(index cols, std::span<const index> lengths, std::uint64_t seed) {
@@ -113,9 +116,11 @@ template <class V> csr<V> row_lengths(index cols, std::span<const index> lengths
     throw shape_error(fmt::format("row_lengths: {} rows are past what an index holds", lengths.size()));
   for (std::size_t i = 0; i < lengths.size(); ++i)
     if (lengths[i] < 0 || lengths[i] > cols)
-      throw shape_error(
-          fmt::format("row_lengths: row {} cannot have {} entries among {} columns", i, lengths[i], cols));
-  return random_rows<V>(static_cast<index>(lengths.size()), cols, seed, [=](index i) { return lengths[i]; });
+      throw shape_error(fmt::format("row_lengths: row {}, counted from 1, cannot have {} among {}", i + 1,
+                                    counted(lengths[i], "entry"), counted(cols, "column")));
+  return random_rows<V>(static_cast<index>(lengths.size()), cols,
+                        std::accumulate(lengths.begin(), lengths.end(), offset{0}), seed,
+                        [=](index i) { return lengths[i]; });
 }
 
 template <class V> csr<V> rmat(int scale, index per_vertex, std::uint64_t seed) {
@@ -124,9 +129,9 @@ template <class V> csr<V> rmat(int scale, index per_vertex, std::uint64_t seed) 
   require_not_negative("rmat", "a number of edges per vertex", per_vertex);
   const index vertices = index{1} << scale;
   const offset edges = offset{per_vertex} << scale;
-  if (edges > most_entries)
-    throw shape_error(fmt::format("rmat: {} edges are more than any memory holds", edges));
-  { array<V> too_large_fails_here(edges); }  // before a page is touched
+  constexpr std::uint64_t listed = sizeof(std::uint16_t) + sizeof(index);  // of an edge, until it has its row
+  require_room<V>(vertices, edges, listed);
+  { array<V> too_large_fails_here(edges); }  // where memory is limited otherwise, before a page is touched
 
   const std::uint64_t stream = hash(seed, 2);
   assembler<V> assembly(vertices, vertices, edges);

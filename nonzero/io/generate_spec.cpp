@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nonzero/core/memory.hpp>
 #include <nonzero/io/generate.hpp>
 
 namespace nz::generate {
@@ -145,8 +146,13 @@ bool is_spec(std::string_view spec) {
 template <class V> csr<V> from_spec(std::string_view spec, std::uint64_t seed) {
   std::vector<std::string_view> names;
   for (const generator<V>& g : generators<V>()) {
-    if (g.name == name_in(spec)) return g.build(arguments(g, spec), seed);
     names.push_back(g.name);
+    if (g.name != name_in(spec)) continue;
+    try {
+      return g.build(arguments(g, spec), seed);
+    } catch (const not_enough_memory& e) {
+      throw not_enough_memory(fmt::format("{}: {}", spec, e.what()));
+    }
   }
   throw unsupported(fmt::format("'{}' is no kind of matrix to generate; there are {}", name_in(spec),
                                 fmt::join(names, ", ")));

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nonzero/core/memory.hpp>
 #include <nonzero/io/generate.hpp>
 #include <nonzero/io/generate_internal.hpp>
 
@@ -159,12 +160,33 @@ TEST(Generate, GivesRowsTheLengthsAsked) {
 TEST(Generate, RefusesRowsLongerThanTheMatrixIsWide) {
   const std::vector<index> lengths{1, 11};
   EXPECT_EQ(message_of<nz::shape_error>([&] { gen::row_lengths<double>(10, lengths); }),
-            "row_lengths: row 1 cannot have 11 entries among 10 columns");
+            "row_lengths: row 2, counted from 1, cannot have 11 entries among 10 columns");
 }
 
 TEST(Generate, RefusesAnRmatScalePastThirty) {
   EXPECT_THROW(gen::rmat<double>(31, 1), nz::shape_error);
   EXPECT_THROW(gen::rmat<double>(64, 1), nz::shape_error);
+}
+
+/// Terabytes, of each generator, or of its sizes where they overflow 32 bits.
+TEST(Generate, RefusesWhatMemoryDoesNotHoldBeforeItAllocates) {
+  const auto expect_refusal = [](const auto& make) { EXPECT_THROW(make(), nz::not_enough_memory); };
+  constexpr index many = 2'000'000'000;
+  expect_refusal([] { gen::uniform<double>(many, many, 10'000); });
+  expect_refusal([] { gen::dense_rows<double>(many, 4, 10'000); });
+  expect_refusal([] { gen::empty_rows<double>(many, 100'000, 10); });
+  expect_refusal([] { gen::banded<double>(many, 10'000); });
+  expect_refusal([] { gen::fem_blocks<double>(800, 800, 1000); });
+  expect_refusal([] { gen::rmat<double>(30, 10'000); });
+  try {
+    gen::from_spec<float>("uniform:2000000000:10000");
+    FAIL();
+  } catch (const std::bad_alloc& e) {
+    EXPECT_TRUE(
+        std::string(e.what()).starts_with("uniform:2000000000:10000: out of memory: a matrix of 2000000000 "
+                                          "rows and 20000000000000 entries takes"))
+        << e.what();
+  }
 }
 
 TEST(Generate, RefusesMoreEntriesThanAnyMemoryHolds) {

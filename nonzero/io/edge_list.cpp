@@ -13,6 +13,7 @@
 #include <nonzero/io/assemble.hpp>
 #include <nonzero/io/edge_list.hpp>
 #include <nonzero/io/input_file.hpp>
+#include <nonzero/io/npy_internal.hpp>
 
 namespace nz {
 namespace {
@@ -243,7 +244,8 @@ bool is_edge_list(const std::filesystem::path& path) {
   const auto entry = reader.next();
   if (!entry || !entry->name.empty()) return false;
   char first[banner.size()];
-  return !has_banner({first, reader.read(first)});
+  const std::string_view text(first, reader.read(first));
+  return !has_banner(text) && !text.starts_with(npy::magic);
 }
 
 #define NONZERO_INSTANTIATE(V)                                               \

@@ -25,6 +25,7 @@ template <class V> edge_list<V> parse_edge_list(std::string_view text, std::stri
 template <class V> edge_list<V> read_edge_list(const std::filesystem::path& path);
 
 /// Whether a file (not a pipe: it is read from) is text, compressed or not, without a Matrix Market banner.
+/// An array of NumPy is no text.
 bool is_edge_list(const std::filesystem::path& path);
 
 /// Lines of a name and an optional weight (default 1), with comments as above.

@@ -103,8 +103,19 @@ void parse_descr(header& h, const std::string& where) {
     throw unsupported(fmt::format("{}: elements of type {} are not read", where, d));
 }
 
-header read_header(zip_member& in) {
-  const std::string& where = in.where();
+/// Which arrays are read as a list of elements: of one dimension, or also one row or one column of two.
+enum class shapes : std::uint8_t { list, row_or_column };
+
+/// Where an array is read from: a member of a zip, or a .npy file.
+struct source {
+  byte_stream& in;
+  const std::string& where;  // the start of messages
+  std::uint64_t size;        // of the content; no_limit where it is not known
+  std::uint64_t size_in_file;
+};
+source source_of(zip_member& in) { return {in, in.where(), in.entry().size, in.entry().content.size()}; }
+
+header read_header(byte_stream& in, const std::string& where) {
   unsigned char start[12] = {};  // magic, version 1.0 to 3.0, the length of the header in 2 or 4 bytes
   const std::span bytes(reinterpret_cast<char*>(start), sizeof start);
   if (in.read(bytes.first(10)) < 10 || !std::string_view(bytes.data(), 10).starts_with(magic))
@@ -119,10 +130,10 @@ header read_header(zip_member& in) {
   return parse_header(text, where);
 }
 
-void expect_end(zip_member& in) {
+void expect_end(byte_stream& in, const std::string& where) {
   char more;
   // Also where the check sum is compared.
-  if (in.read({&more, 1}) != 0) fail(in.where(), "it goes on after the end of its array");
+  if (in.read({&more, 1}) != 0) fail(where, "it goes on after the end of its array");
 }
 
 /// Makes room for `needed` elements: at once for as many of the `count` as the member would hold
@@ -167,13 +178,14 @@ void convert(std::span<const From> from, To* to, std::uint64_t position, const s
 }
 
 template <class From, class To>
-array<To> read_elements(zip_member& in, std::uint64_t count, const std::function<void(double)>& progress) {
+array<To> read_elements(const source& from, std::uint64_t count,
+                        const std::function<void(double)>& progress) {
   constexpr std::uint64_t chunk = chunk_bytes / sizeof(From);
   array<To> out;
   array<From> raw;
   for (std::uint64_t done = 0; done < count;) {
     const std::uint64_t n = std::min(count - done, chunk);
-    grow(out, done + n, count, in.entry().content.size() / sizeof(From));
+    grow(out, done + n, count, from.size_in_file / sizeof(From));
     std::span<From> into;
     if constexpr (std::is_same_v<From, To>) {
       into = std::span(out).subspan(done, n);
@@ -181,10 +193,10 @@ array<To> read_elements(zip_member& in, std::uint64_t count, const std::function
       raw.resize(n);
       into = raw;
     }
-    const std::size_t got = in.read({reinterpret_cast<char*>(into.data()), into.size_bytes()});
+    const std::size_t got = from.in.read({reinterpret_cast<char*>(into.data()), into.size_bytes()});
     if (got < into.size_bytes())
-      fail(in.where(), "it ends after {} of the {} elements it declares", done + got / sizeof(From), count);
-    if constexpr (!std::is_same_v<From, To>) convert<From, To>(into, out.data() + done, done, in.where());
+      fail(from.where, "it ends after {} of the {} elements it declares", done + got / sizeof(From), count);
+    if constexpr (!std::is_same_v<From, To>) convert<From, To>(into, out.data() + done, done, from.where);
     done += n;
     if (progress) progress(static_cast<double>(done) / static_cast<double>(count));
   }
@@ -192,19 +204,52 @@ array<To> read_elements(zip_member& in, std::uint64_t count, const std::function
 }
 
 /// The number of elements, after checks that need no element yet.
-std::uint64_t checked_count(const header& h, const zip_member& in, std::uint64_t limit) {
-  if (h.shape.size() != 1)
+std::uint64_t checked_count(const header& h, const source& from, std::uint64_t limit, shapes allowed) {
+  const bool is_row_or_column = allowed == shapes::row_or_column && h.shape.size() == 2;
+  if (is_row_or_column && h.shape[0] != 1 && h.shape[1] != 1)
+    throw shape_error(fmt::format("{}: an array of {} x {} is no vector: one row or one column is needed",
+                                  from.where, h.shape[0], h.shape[1]));
+  if (h.shape.size() != 1 && !is_row_or_column)
     throw unsupported(
         fmt::format("{}: an array of {} dimensions instead of one, as in SciPy's bsr and dia formats; save "
                     "it with .tocsr()",
-                    in.where(), h.shape.size()));
-  const std::uint64_t count = h.shape[0];
-  if (count > limit) fail(in.where(), "{} elements are more than the {} it may have", count, limit);
+                    from.where, h.shape.size()));
+  const std::uint64_t count = is_row_or_column && h.shape[0] == 1 ? h.shape[1] : h.shape[0];
+  if (count > limit) fail(from.where, "{} elements are more than the {} it may have", count, limit);
   // A count that cannot be true fails before anything is read.
-  if (h.bytes > 0 && count > in.entry().size / h.bytes)
-    fail(in.where(), "it declares {} elements of {} bytes, but is only {} bytes long", count, h.bytes,
-         in.entry().size);
+  if (h.bytes > 0 && count > from.size / h.bytes)
+    fail(from.where, "it declares {} elements of {} bytes, but is only {} bytes long", count, h.bytes,
+         from.size);
   return count;
+}
+
+template <class To>
+array<To> read_from(const source& from, std::uint64_t limit, const std::function<void(double)>& progress,
+                    shapes allowed) {
+  const header h = read_header(from.in, from.where);
+  const std::string type = h.descr.substr(1);
+  if (h.kind == 'S' || h.kind == 'U' || (std::is_integral_v<To> && (h.kind == 'f' || h.kind == 'b')))
+    fail(from.where, "elements of type {} where {} are needed", h.descr,
+         std::is_integral_v<To> ? "integers" : "numbers");
+  const std::uint64_t count = checked_count(h, from, limit, allowed);
+
+  const auto read_as = [&]<class From>(From) { return read_elements<From, To>(from, count, progress); };
+  array<To> out;
+  if constexpr (std::is_floating_point_v<To>) {
+    if (type == "f8") out = read_as(double{});
+    if (type == "f4") out = read_as(float{});
+  }
+  if (type == "i8") out = read_as(std::int64_t{});
+  if (type == "i4") out = read_as(std::int32_t{});
+  if (type == "i2") out = read_as(std::int16_t{});
+  if (type == "i1") out = read_as(std::int8_t{});
+  if (type == "u8") out = read_as(std::uint64_t{});
+  if (type == "u4") out = read_as(std::uint32_t{});
+  if (type == "u2") out = read_as(std::uint16_t{});
+  if (type == "u1" || type == "b1") out = read_as(std::uint8_t{});
+  if (type == "b1") std::transform(out.begin(), out.end(), out.begin(), [](To x) { return To(x != 0); });
+  expect_end(from.in, from.where);
+  return out;
 }
 
 }  // namespace
@@ -245,48 +290,34 @@ std::string make_header(std::string_view descr, std::string_view shape) {
 
 std::uint64_t count_of(const zip_file& file, const zip_entry& entry, std::uint64_t limit) {
   zip_member in(file, entry);
-  return checked_count(read_header(in), in, limit);
+  return checked_count(read_header(in, in.where()), source_of(in), limit, shapes::list);
 }
 
 template <class To>
 array<To> read_array(const zip_file& file, const zip_entry& entry, std::uint64_t limit,
                      const std::function<void(double)>& progress) {
   zip_member in(file, entry);
-  const header h = read_header(in);
-  const std::string type = h.descr.substr(1);
-  if (h.kind == 'S' || h.kind == 'U' || (std::is_integral_v<To> && (h.kind == 'f' || h.kind == 'b')))
-    fail(in.where(), "elements of type {} where {} are needed", h.descr,
-         std::is_integral_v<To> ? "integers" : "numbers");
-  const std::uint64_t count = checked_count(h, in, limit);
+  return read_from<To>(source_of(in), limit, progress, shapes::list);
+}
 
-  const auto read_as = [&]<class From>(From) { return read_elements<From, To>(in, count, progress); };
-  array<To> out;
-  if constexpr (std::is_floating_point_v<To>) {
-    if (type == "f8") out = read_as(double{});
-    if (type == "f4") out = read_as(float{});
-  }
-  if (type == "i8") out = read_as(std::int64_t{});
-  if (type == "i4") out = read_as(std::int32_t{});
-  if (type == "i2") out = read_as(std::int16_t{});
-  if (type == "i1") out = read_as(std::int8_t{});
-  if (type == "u8") out = read_as(std::uint64_t{});
-  if (type == "u4") out = read_as(std::uint32_t{});
-  if (type == "u2") out = read_as(std::uint16_t{});
-  if (type == "u1" || type == "b1") out = read_as(std::uint8_t{});
-  if (type == "b1") std::transform(out.begin(), out.end(), out.begin(), [](To x) { return To(x != 0); });
-  expect_end(in);
-  return out;
+template <class To> array<To> read_vector(const zip_file& file, const zip_entry& entry) {
+  zip_member in(file, entry);
+  return read_from<To>(source_of(in), no_limit, {}, shapes::row_or_column);
+}
+
+template <class To> array<To> read_vector(byte_stream& in, const std::string& where) {
+  return read_from<To>({in, where, no_limit, 0}, no_limit, {}, shapes::row_or_column);
 }
 
 std::string read_text(const zip_file& file, const zip_entry& entry) {
   zip_member in(file, entry);
-  const header h = read_header(in);
+  const header h = read_header(in, in.where());
   const bool is_single = h.shape.empty() || h.shape == std::vector<std::uint64_t>{1};
   if (!is_single || (h.kind != 'S' && h.kind != 'U')) fail(in.where(), "it is not a text");
   if (h.bytes > longest_text) fail(in.where(), "a text of {} bytes is too long", h.bytes);
   std::string raw(h.bytes, '\0');
   if (in.read(raw) < raw.size()) fail(in.where(), "it ends within its text");
-  expect_end(in);
+  expect_end(in, in.where());
   std::string text;
   for (std::size_t i = 0; i < raw.size(); ++i) {
     const bool is_upper_byte = h.kind == 'U' && i % 4 != 0;
@@ -300,7 +331,9 @@ std::string read_text(const zip_file& file, const zip_entry& entry) {
 
 #define NONZERO_INSTANTIATE(T)                                                   \
   template array<T> read_array(const zip_file&, const zip_entry&, std::uint64_t, \
-                               const std::function<void(double)>&);
+                               const std::function<void(double)>&);              \
+  template array<T> read_vector(byte_stream&, const std::string&);               \
+  template array<T> read_vector(const zip_file&, const zip_entry&);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 NONZERO_INSTANTIATE(index)
 NONZERO_INSTANTIATE(offset)

@@ -44,6 +44,11 @@ template <class To>
 array<To> read_array(const zip_file& file, const zip_entry& entry, std::uint64_t limit = no_limit,
                      const std::function<void(double)>& progress = {});
 
+/// The same where the array may also be one row or one column of two dimensions: a member, or a .npy file.
+/// The start of messages is `where`.
+template <class To> array<To> read_vector(const zip_file& file, const zip_entry& entry);
+template <class To> array<To> read_vector(byte_stream& in, const std::string& where);
+
 /// Reads a member as a short text: a single element of kind S or U, ASCII.
 std::string read_text(const zip_file& file, const zip_entry& entry);
 

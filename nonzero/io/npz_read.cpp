@@ -207,8 +207,8 @@ template <class V> void verify_others(const members<V>& m) {
 
 }  // namespace
 
-template <class V> csr<V> read_npz(input_file& file, const read_options& options, offset* duplicates_summed) {
-  const zip_file zip(file);
+template <class V>
+csr<V> read_npz(const zip_file& zip, const read_options& options, offset* duplicates_summed) {
   members<V> m{zip};
   m.format = npy::read_text(zip, m.entry("format"));
   if (m.format == "bsr" || m.format == "dia")
@@ -225,14 +225,19 @@ template <class V> csr<V> read_npz(input_file& file, const read_options& options
   return a;
 }
 
+template <class V> csr<V> read_npz(input_file& file, const read_options& options, offset* duplicates_summed) {
+  return read_npz<V>(zip_file(file), options, duplicates_summed);
+}
+
 template <class V>
 csr<V> read_npz(const std::filesystem::path& path, const read_options& options, offset* duplicates_summed) {
   input_file file(path);
   return read_npz<V>(file, options, duplicates_summed);
 }
 
-#define NONZERO_INSTANTIATE(V)                                         \
-  template csr<V> read_npz(input_file&, const read_options&, offset*); \
+#define NONZERO_INSTANTIATE(V)                                             \
+  template csr<V> read_npz(const zip_file&, const read_options&, offset*); \
+  template csr<V> read_npz(input_file&, const read_options&, offset*);     \
   template csr<V> read_npz(const std::filesystem::path&, const read_options&, offset*);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE

@@ -19,17 +19,6 @@ csr<V> read(const std::filesystem::path& path, const read_options& options, read
   return a;
 }
 
-template <class V> std::vector<V> read_vector(const std::filesystem::path& path) {
-  const csr<V> a = read<V>(path);
-  if (a.rows != 1 && a.cols != 1)
-    throw shape_error(fmt::format("{}: {} x {} is no vector: one row or one column is needed", path.string(),
-                                  a.rows, a.cols));
-  std::vector<V> x(static_cast<std::size_t>(a.cols == 1 ? a.rows : a.cols), V{0});
-  for (index i = 0; i < a.rows; ++i)
-    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) x[a.cols == 1 ? i : a.col[k]] = a.val[k];
-  return x;
-}
-
 template <class V> void write(const std::filesystem::path& path, csr_view<V> a) {
   if (path.extension() == ".npz")
     write_npz(path, a);
@@ -41,7 +30,6 @@ template <class V> void write(const std::filesystem::path& path, csr_view<V> a) 
 
 #define NONZERO_INSTANTIATE(V)                                                         \
   template csr<V> read(const std::filesystem::path&, const read_options&, read_info*); \
-  template std::vector<V> read_vector(const std::filesystem::path&);                   \
   template void write(const std::filesystem::path&, csr_view<V>);
 NONZERO_FOR_EACH_VALUE(NONZERO_INSTANTIATE)
 #undef NONZERO_INSTANTIATE

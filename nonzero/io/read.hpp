@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <nonzero/formats/csr.hpp>
@@ -21,8 +22,14 @@ struct read_info {
 template <class V>
 csr<V> read(const std::filesystem::path& path, const read_options& options = {}, read_info* info = nullptr);
 
-/// A dense vector: the same files, with a matrix of one column or one row.
+/// A dense vector from a file or a pipe, by its content: the same files, with a matrix of one column or one
+/// row; NumPy's .npy, or an .npz with one array; or plain text, numbers between blanks, commas or ends of
+/// lines, where # and % begin comments.
 template <class V> std::vector<V> read_vector(const std::filesystem::path& path);
+
+/// Writes a dense vector by the name's ending: .npy, .npz (SciPy's sparse matrix of one column), .txt (a
+/// number on each line), or else Matrix Market. The file is written atomically.
+template <class V> void write_vector_file(const std::filesystem::path& path, std::span<const V> x);
 
 /// Writes a matrix by the name's ending: .mtx or .npz; `unsupported` for others. Validates it first;
 /// trusted(a) is not looked at again.

@@ -9,6 +9,9 @@ namespace nz {
 
 template <class V>
 csr<V> read_matrix_market(input_file& file, const read_options& options, matrix_market_info* info);
+class zip_file;
+template <class V>
+csr<V> read_npz(const zip_file& zip, const read_options& options = {}, offset* duplicates_summed = nullptr);
 template <class V> csr<V> read_npz(input_file& file, const read_options& options, offset* duplicates_summed);
 
 }  // namespace nz

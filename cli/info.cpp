@@ -53,6 +53,8 @@ json json_of(const findings& found, const matrix_argument& argument) {
       matrix_json(argument.name, argument.precision, "", f.rows, f.cols, f.entries),
       {
           {"explicit_zeros", f.explicit_zeros},
+          {"nans", f.nans},
+          {"infinities", f.infinities},
           {"duplicates_summed", found.duplicates_summed},
           {"symmetry",
            {{"pattern", f.has_symmetric_pattern},
@@ -95,6 +97,8 @@ std::string facts_text(const findings& found) {
                                        grouped(f.lower_bandwidth), grouped(f.upper_bandwidth)));
   out += fact("empty", counted(r.empty, "row") + ", " + counted(f.empty_cols, "column"));
   out += fact("explicit zeros", grouped(f.explicit_zeros));
+  if (f.nans + f.infinities > 0)
+    out += fact("not finite", fmt::format("{} NaN, {}", grouped(f.nans), counted(f.infinities, "infinity")));
   out += fact("duplicates", fmt::format("{} summed", grouped(found.duplicates_summed)));
   out +=
       fact("row length", fmt::format("min {}, median {:.6g}, mean {:.4g}, max {}, std dev {:.4g}",

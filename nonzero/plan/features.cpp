@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include <nonzero/core/memory.hpp>
 #include <nonzero/core/values.hpp>
 #include <nonzero/plan/features.hpp>
 
@@ -41,7 +42,7 @@ template <class V> row_length_features find_row_lengths(csr_view<V> a) {
   return out;
 }
 
-/// Bandwidth, diagonal and zeros, in one pass over the entries.
+/// Bandwidth, diagonal, zeros, NaN and infinities, in one pass over the entries.
 template <class V> void look_at_entries(csr_view<V> a, matrix_features& out) {
   for (index i = 0; i < a.rows; ++i) {
     bool on_diagonal = false;
@@ -51,6 +52,8 @@ template <class V> void look_at_entries(csr_view<V> a, matrix_features& out) {
       out.upper_bandwidth = std::max(out.upper_bandwidth, -below);
       on_diagonal |= below == 0;
       out.explicit_zeros += a.val[k] == V{0};
+      out.nans += std::isnan(a.val[k]);
+      out.infinities += std::isinf(a.val[k]);
     }
     out.diagonal_entries += on_diagonal;
   }
@@ -81,6 +84,9 @@ void look_for_symmetry(csr_view<V> a, const std::vector<offset>& col_lengths, ma
   if (a.rows != a.cols) return;
   for (index i = 0; i < a.rows; ++i)
     if (a.row_length(i) != col_lengths[i]) return;
+  require_memory("out of memory: the transposed matrix, by which symmetry is found, takes",
+                 (static_cast<std::uint64_t>(a.rows) + 1) * sizeof(offset) +
+                     static_cast<std::uint64_t>(a.nnz()) * (sizeof(index) + sizeof(V)));
   const csr<V> t = transpose(trusted(a));
   if (rows_are_sorted(a))
     compare<V>(a, t, out);

@@ -21,6 +21,8 @@ struct matrix_features {
   index rows = 0, cols = 0;
   offset entries = 0;
   offset explicit_zeros = 0;  // of those, the ones of value 0
+  offset nans = 0;            // and those that are not a number
+  offset infinities = 0;      // and those that are infinite, of either sign
   row_length_features row_length;
   index empty_cols = 0;
   index diagonal_entries = 0;          // rows i that hold an entry (i, i)
@@ -34,7 +36,8 @@ struct matrix_features {
 };
 
 /// Takes the memory of a second matrix (its transpose) where rows and columns are equally long, and little
-/// where they are not. A column that a row repeats counts as many entries.
+/// where they are not; throws `not_enough_memory` where that is not available. A column that a row repeats
+/// counts as many entries.
 template <class V> matrix_features find_features(csr_view<V> a);
 template <class V> matrix_features find_features(const csr<V>& a) { return find_features(csr_view<V>(a)); }
 

@@ -57,6 +57,13 @@ TEST(Features, CountEmptyColumnsAndExplicitZeros) {
   EXPECT_FALSE(f.has_symmetric_pattern);
 }
 
+TEST(Features, CountWhatIsNotFinite) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const auto f = nz::find_features(make(1, 5, {0, 5}, {0, 1, 2, 3, 4}, {nan, 1, -inf, inf, nan}));
+  EXPECT_EQ(f.nans, 2);
+  EXPECT_EQ(f.infinities, 2);
+}
+
 TEST(Features, TellTheSymmetriesApart) {
   const auto with = [](double low, double high) {
     return nz::find_features(make(2, 2, {0, 2, 3}, {0, 1, 0}, {0, high, low}));

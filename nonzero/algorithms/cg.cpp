@@ -218,8 +218,9 @@ void require_sense(const cg_options& options) {
   if (!(options.tolerance >= 0) || !std::isfinite(options.tolerance))
     throw unsupported(fmt::format("the tolerance of conjugate gradients must be 0 or more, and is {:g}",
                                   options.tolerance));
-  if (options.max_iterations < 0 || options.check_every < 0)
+  if (options.max_iterations < 0)
     throw unsupported("conjugate gradients cannot make a negative number of iterations");
+  require_batch(options.check_every);
 }
 
 /// The matrix as it is given: in the host's memory, or in a device's.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/algorithms/cg_input_internal.hpp>
+#include <nonzero/core/counted.hpp>
 #include <nonzero/core/threads.hpp>
 #include <nonzero/core/values.hpp>
 
@@ -115,7 +116,8 @@ template <class V> void require_solvable(csr_view<V> a, std::span<const V> b) {
     throw shape_error(
         fmt::format("only a square matrix can be solved for, and this is {} x {}", a.rows, a.cols));
   if (b.size() != static_cast<std::size_t>(a.rows))
-    throw shape_error(fmt::format("b must have {} entries to fit the matrix, and has {}", a.rows, b.size()));
+    throw shape_error(
+        fmt::format("b must have {} to fit the matrix, and has {}", counted(a.rows, "entry"), b.size()));
   require_finite(a, b);
   const std::vector<V> diagonal = diagonal_of(a);
   if (is_sorted(a))

@@ -12,6 +12,7 @@
 #include <nonzero/algorithms/heat.hpp>
 #include <nonzero/algorithms/ready_matrix_internal.hpp>
 #include <nonzero/algorithms/steps_until_internal.hpp>
+#include <nonzero/core/counted.hpp>
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/values.hpp>
 #include <nonzero/plan/back_ends.hpp>
@@ -184,7 +185,8 @@ void require_each_alone(const heat_options& options) {
   const bool has_kernel = !options.kernel.empty();
   if (!(options.conductivity > 0) || !std::isfinite(options.conductivity))
     throw unsupported(fmt::format("the conductivity must be positive, not {:g}", options.conductivity));
-  if (!(options.epsilon >= 0)) throw unsupported(fmt::format("epsilon must not be {:g}", options.epsilon));
+  if (!(options.epsilon >= 0) || !std::isfinite(options.epsilon))
+    throw unsupported(fmt::format("epsilon must not be {:g}", options.epsilon));
   if (options.epsilon == 0 && options.max_steps == std::numeric_limits<std::int64_t>::max())
     throw unsupported("with epsilon 0 the steps must be limited: they would never end");
   if (options.max_steps < 0) throw unsupported("there can be no fewer than 0 steps");
@@ -222,8 +224,8 @@ template <class V> constexpr V largest_temperature = sizeof(V) == sizeof(float) 
 template <class V> void require_initial(const cell_grid& grid, std::span<const V> initial) {
   require_grid(grid);
   if (static_cast<std::int64_t>(initial.size()) != grid.cells())
-    throw shape_error(
-        fmt::format("a grid of {} cells cannot start with {} temperatures", grid.cells(), initial.size()));
+    throw shape_error(fmt::format("a grid of {} cannot start with {}", counted(grid.cells(), "cell"),
+                                  counted(static_cast<std::int64_t>(initial.size()), "temperature")));
   for (std::size_t i = 0; i < initial.size(); ++i)
     if (!std::isfinite(initial[i]))
       throw shape_error(fmt::format("temperature {} of {} is not finite", i + 1, initial.size()));

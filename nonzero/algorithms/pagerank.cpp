@@ -15,6 +15,7 @@
 #include <nonzero/algorithms/pagerank.hpp>
 #include <nonzero/algorithms/ready_matrix_internal.hpp>
 #include <nonzero/algorithms/steps_until_internal.hpp>
+#include <nonzero/core/counted.hpp>
 #include <nonzero/core/values.hpp>
 
 namespace nz {
@@ -23,9 +24,12 @@ namespace {
 void require_sense(const pagerank_options& options) {
   if (!(options.damping >= 0 && options.damping <= 1))
     throw unsupported(fmt::format("PageRank's damping must be from 0 to 1, and is {:g}", options.damping));
-  if (!(options.tolerance >= 0))
+  if (!(options.tolerance >= 0) || !std::isfinite(options.tolerance))
+    throw unsupported(fmt::format("PageRank's tolerance must be 0 or more, and is {:g}", options.tolerance));
+  if (options.max_iterations < 0)
     throw unsupported(
-        fmt::format("PageRank's tolerance must not be negative, and is {:g}", options.tolerance));
+        fmt::format("PageRank's most iterations must be 0 or more, and are {}", options.max_iterations));
+  require_batch(options.check_every);
   if (options.is_merged.value_or(false) && (options.is_weighted || !options.personalization.empty()))
     throw unsupported("pages that weights of links or a personalization may tell apart cannot be merged");
   if (options.is_merged.value_or(false) && options.method == pagerank_method::cusparse)
@@ -59,8 +63,8 @@ template <class V> std::vector<V> jumps_of(std::span<const double> weights, inde
   if (weights.empty()) return {};
   require_there("a personalization", weights);
   if (weights.size() != static_cast<std::size_t>(pages))
-    throw shape_error(fmt::format("a personalization has a weight for each of the {} pages, and this has {}",
-                                  pages, weights.size()));
+    throw shape_error(fmt::format("a personalization has a weight for each of the {}, and this has {}",
+                                  counted(pages, "page"), weights.size()));
   double sum = 0;
   for (const double weight : weights) {
     if (!std::isfinite(weight) || weight < 0)

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include <nonzero/core/errors.hpp>
 #include <nonzero/core/vector.hpp>
 
 namespace nz {
@@ -38,6 +40,14 @@ struct step_loop {
 
 /// Steps between two reads by the host; many where each read waits for the device.
 inline int steps_per_batch(const device& on) { return on.kind() == device_kind::cpu ? 1 : 16; }
+
+/// Throws `unsupported` for an option check_every that is out of range: the steps of a batch take memory.
+inline void require_batch(int check_every) {
+  constexpr int most = 1'000'000;
+  if (check_every < 0 || check_every > most)
+    throw unsupported("check_every, the iterations between two reads, must be from 0 to " +
+                      std::to_string(most) + ", and is " + std::to_string(check_every));
+}
 
 struct steps_result {
   std::int64_t steps = 0;

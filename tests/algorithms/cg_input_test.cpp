@@ -58,7 +58,10 @@ TEST(GradientsInput, RefusesWhatHasNoAnswer) {
             "the matrix is not positive definite: entry 2 of its diagonal is 0 (counted from 1)");
   EXPECT_EQ(refusal<double>(endless, {1, 1}), "row 2, column 2 of the matrix is inf (counted from 1)");
   EXPECT_EQ(refusal<double>(good, {1, std::nan("")}), "entry 2 of b is nan (counted from 1)");
-  EXPECT_NE(refusal<double>(good, {1, 1}, {.tolerance = -1}), "");
+  for (const double tolerance : {-1.0, std::nan(""), HUGE_VAL})
+    EXPECT_NE(refusal<double>(good, {1, 1}, {.tolerance = tolerance}), "");
+  for (const int check_every : {-1, 2'000'000'000})
+    EXPECT_NE(refusal<double>(good, {1, 1}, {.check_every = check_every}), "");
   EXPECT_EQ(refusal<double>(good, {1, 1}), "");
 }
 

@@ -52,6 +52,9 @@ TEST(Heat, RefusesWhatMakesNoSense) {
   refuses([](heat_options& o) { o.conductivity = 1e-320; });  // the time step is infinite
   refuses([](heat_options& o) { o.conductivity = 1e308; });   // and 0
   refuses([](heat_options& o) { o.epsilon = std::nan(""); });
+  refuses([](heat_options& o) { o.epsilon = HUGE_VAL; });
+  refuses([](heat_options& o) { o.time_step = std::nan(""); });
+  refuses([](heat_options& o) { o.steps_per_pass = -1; });
   refuses([](heat_options& o) { o.epsilon = 0; });  // and no end of steps
   refuses([](heat_options& o) { o.time_step = -1; });
   refuses([](heat_options& o) { o.max_steps = -1; });

@@ -54,7 +54,11 @@ TEST(PageRankRefuses, OptionsOutOfTheirRange) {
   const auto links = lecture_graph<double>();
   for (const double damping : {-0.1, 1.1, std::nan("")})
     EXPECT_NE(refusal<nz::unsupported>(links, {.damping = damping}).find("damping"), std::string::npos);
-  for (const double tolerance : {-1.0, std::nan("")})
+  EXPECT_NE(refusal<nz::unsupported>(links, {.max_iterations = -1}).find("iterations"), std::string::npos);
+  for (const int check_every : {-1, 2'000'000'000})
+    EXPECT_NE(refusal<nz::unsupported>(links, {.check_every = check_every}).find("check_every"),
+              std::string::npos);
+  for (const double tolerance : {-1.0, std::nan(""), HUGE_VAL})
     EXPECT_NE(refusal<nz::unsupported>(links, {.tolerance = tolerance}).find("tolerance"), std::string::npos);
   const std::vector<double> few(8, 1.0), nothing(9, 0.0), negative(9, -1.0), huge(9, 1e308);
   EXPECT_NE(refusal<nz::shape_error>(links, {.personalization = few}).find("each of the 9 pages"),

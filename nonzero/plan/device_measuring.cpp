@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/counted.hpp>
 #include <nonzero/core/values.hpp>
 #include <nonzero/plan/back_ends.hpp>
 #include <nonzero/plan/choices_internal.hpp>
@@ -50,8 +51,8 @@ template <class A, class V> class device_measuring final : public measuring<V> {
     const double reading = features_.csr_bytes / copy_speed(a_->where());
     if (reading * static_cast<double>(options_.expected_multiplies) > conversion_seconds / paying_fraction)
       return {};
-    return fmt::format("too small for a conversion to pay within {} multiplies",
-                       options_.expected_multiplies);
+    return fmt::format("too small for a conversion to pay within {}",
+                       counted(options_.expected_multiplies, "multiply"));
   }
   /// The one of the highest preference, then the one that keeps the least memory beside the matrix.
   std::vector<const kernel_row*> csr_kernels(plan_report& report) override {

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <nonzero/core/counted.hpp>
 #include <nonzero/plan/plan.hpp>
 
 namespace nz {
@@ -32,7 +34,8 @@ std::string line_of(std::string_view name, std::string_view text) {
 }
 
 std::string matrix_line(const plan_report& r) {
-  std::string out = fmt::format("{} × {}, {} entries; rows of {:.3g}", r.rows, r.cols, r.entries, r.mean_row);
+  std::string out =
+      fmt::format("{} × {}, {}; rows of {:.3g}", r.rows, r.cols, counted(r.entries, "entry"), r.mean_row);
   if (r.longest_row > 0) out += fmt::format(", the longest of {}", r.longest_row);
   if (r.gathers.lines_per_entry > 0)
     out += fmt::format("; {:.2g} cache lines of x per entry", r.gathers.lines_per_entry);
@@ -76,14 +79,15 @@ std::string machine_line(const plan_report& r) {
 std::string cost_line(const plan_report& r) {
   std::string out = fmt::format("planned in {}", time_text(r.seconds));
   if (r.csr_seconds > 0)
-    out += fmt::format(", as long as {:.0f} multiplies by {}", r.seconds / r.csr_seconds, r.base_kernel);
+    out += fmt::format(", as long as {} by {}", counted(std::llround(r.seconds / r.csr_seconds), "multiply"),
+                       r.base_kernel);
   if (r.validation_seconds > 0)
     out += fmt::format("; {} of it ({:.0f} %) validated the matrix", time_text(r.validation_seconds),
                        100 * r.validation_seconds / r.seconds);
-  out += r.expected_multiplies == 1 ? "; 1 multiply is expected"
-                                    : fmt::format("; {} multiplies are expected", r.expected_multiplies);
+  out += fmt::format("; {} {} expected", counted(r.expected_multiplies, "multiply"),
+                     r.expected_multiplies == 1 ? "is" : "are");
   const auto after = r.pays_after();
-  if (!after) return out;
+  if (!after || static_cast<double>(r.csr_bytes) > r.memory_budget) return out;  // it had to be converted
   out += fmt::format("; paid back after {:.0f}", *after);
   for (const plan_candidate& c : r.candidates)
     if (c.is_chosen && c.conversion) {
@@ -91,6 +95,8 @@ std::string cost_line(const plan_report& r) {
       out += fmt::format(", the conversion alone after {:.0f}: measuring took the rest",
                          *after * conversion / r.seconds);
     }
+  if (*after > static_cast<double>(r.expected_multiplies))
+    out += "; chosen nevertheless, because that time is spent by now and each multiply to come is faster";
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <nonzero/core/counted.hpp>
 #include <nonzero/core/values.hpp>
 #include <nonzero/plan/choices_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
@@ -61,11 +62,11 @@ template <class V> class tuner {
   const std::vector<plan_candidate>& candidates() const { return candidates_; }
   const std::string& base_kernel() const { return candidates_.front().kernel; }
   double baseline_seconds() const { return baseline_seconds_; }
-
- private:
   bool does_base_fit() const {
     return static_cast<double>(*candidates_.front().predicted_bytes) <= m_.memory_budget();
   }
+
+ private:
   double multiplies() const { return static_cast<double>(options_.expected_multiplies); }
   /// The seconds that all multiplies to come would take, with the conversion.
   double total(const plan_candidate& c) const {
@@ -298,12 +299,21 @@ template <class V> class planner {
     report_on(tuned);
     report_.csr_seconds = tuned.baseline_seconds();
     report_.chosen_seconds = best.ready ? best.seconds : tuned.baseline_seconds();
-    report_.reason = best.ready
-                         ? fmt::format("{:.2f} times as fast as {}, which needs no conversion",
-                                       report_.csr_seconds / report_.chosen_seconds, report_.base_kernel)
-                         : fmt::format("needs no conversion, and none would pay within {} multiplies",
-                                       options_.expected_multiplies);
+    report_.reason = reason_for(tuned, best.ready != nullptr);
     return finish(best.ready ? std::move(best.ready) : m_.take_baseline());
+  }
+
+  std::string reason_for(const tuner<V>& tuned, bool is_converted) const {
+    if (!is_converted)
+      return fmt::format("needs no conversion, and none would pay within {}",
+                         counted(options_.expected_multiplies, "multiply"));
+    if (!tuned.does_base_fit())
+      return fmt::format(
+          "the fastest of those that fit the memory budget of {}; {}, which needs no conversion, "
+          "does not",
+          format_bytes(static_cast<std::uint64_t>(report_.memory_budget)), report_.base_kernel);
+    return fmt::format("{:.2f} times as fast as {}, which needs no conversion",
+                       report_.csr_seconds / report_.chosen_seconds, report_.base_kernel);
   }
 
   /// None where another order brings too little, or where there is too little memory for it; the report then

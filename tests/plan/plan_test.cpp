@@ -175,6 +175,24 @@ TYPED_TEST(Plan, FusedStepsGiveTheProduct) {
   EXPECT_EQ(fused, y);
 }
 
+TEST(Explanation, SaysWhyAKernelIsKeptThatPaysTooLate) {
+  nz::plan_report r;
+  r.base_kernel = "csr_balanced";
+  r.entries = r.rows = r.cols = 1;
+  r.csr_seconds = 2e-3, r.chosen_seconds = 1e-3, r.seconds = 5.805;
+  r.memory_budget = 1000;
+  r.expected_multiplies = 200;
+  const std::string why = "; chosen nevertheless, because that time is spent by now";
+  EXPECT_NE(nz::explain(r).find("; 200 multiplies are expected; paid back after 5805" + why),
+            std::string::npos)
+      << nz::explain(r);
+  EXPECT_NE(nz::explain(r).find("1 × 1, 1 entry;"), std::string::npos);
+  r.expected_multiplies = 6000;
+  EXPECT_EQ(nz::explain(r).find(why), std::string::npos);
+  r.csr_bytes = 2000;  // past the budget: it had to be converted, and nothing is to be paid back
+  EXPECT_EQ(nz::explain(r).find("paid back"), std::string::npos);
+}
+
 TYPED_TEST(Plan, ExplainsTheChoiceAndEveryOther) {
   const auto a = measured_matrix<TypeParam>();
   const auto made = nz::make_plan(a, {.expected_multiplies = 1'000'000});

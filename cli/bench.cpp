@@ -25,10 +25,11 @@ struct bench_options {
 std::shared_ptr<device> chosen_device(const std::string& name, bool with_peers) {
   if (with_peers && !name.empty() && name != "cpu")
     throw usage_error("bench: --peers are programs for the CPU: leave out --device, or give cpu");
-  if (with_peers) return cpu_device();
-  if (!name.empty()) return find_device(name);
-  const auto all = devices();  // the GPUs come after the CPU
-  return all[1]->kind() == device_kind::cuda ? all[1] : all[0];
+  return with_peers ? cpu_device() : choose_device(name);
+}
+
+bool is_named_in(std::span<const peer_row> rows, const std::string& name) {
+  return std::any_of(rows.begin(), rows.end(), [&](const peer_row& row) { return row.name == name; });
 }
 
 /// In the order of the tables, peers last. With --peers, --kernels may name peers too. Where it names no
@@ -42,7 +43,9 @@ chosen_rows choose_rows(const bench_options& options, device_kind kind) {
   bool names_kernel = false;
   for (const std::string& name : named) {
     const bool is_plan = name == plan_name;
-    const bool is_peer = std::any_of(known.begin(), known.end(), [&](auto& row) { return row.name == name; });
+    const bool is_peer = is_named_in(known, name);
+    if (!is_peer && is_named_in(known_peers(), name))
+      throw usage_error(fmt::format("bench: '{}' is another library: give --peers too", name));
     if (!is_plan && !is_peer) find_named_kernel(name, kind);  // throws where there is none
     out.with_plan |= is_plan;
     names_kernel |= !is_plan && !is_peer;
@@ -122,7 +125,7 @@ struct bench_record {
       file->write(text.data(), text.size());
       file->commit();
     }
-    if (wrong > 0) throw failed_run(fmt::format("bench: {} of {} results are wrong", wrong, results));
+    if (wrong > 0) throw failed_run("bench: " + wrong_text(wrong, results));
   }
 };
 
@@ -165,12 +168,13 @@ void set_up_bench(command& c) {
   auto& options = c.runs(run);
   c.arguments("MATRIX", options.matrices, 0, "Files or generators (a suite for the device)");
   c.flag("--suite", options.is_suite_wanted, "Measure the suite for the device, then the given matrices");
-  c.device(options.device, "Device to run on (a GPU if there is one, else the CPU)");
+  c.device(options.device);
   std::vector<std::string> names = kernel_names();
   names.emplace_back(plan_name);
   c.list("--kernels", options.kernels, names,
          "Only these, or plan; nz list shows them (all kernels of the device, and plan)");
   c.precision(options.precision, true);
+  c.threads();
   c.values(options.setting.values);
   c.budget(options.setting.budget);
   c.number("--seconds", options.setting.seconds, "S", {1e-6, 3600},
@@ -184,7 +188,8 @@ void set_up_bench(command& c) {
   c.footer(
       R"(The products of each kernel are checked first, as nz check does. A wrong kernel is not timed, and the exit status
 is then 1. The columns, with x and y on the device:
-  time        the median of y = A x, and ± half its interquartile range
+  time        the median of y = A x, and ± half its interquartile range; with more than ± 25 % a row is not called
+              fastest
   GFLOP/s     two operations per entry
   GB/s        over the compulsory bytes: a value and a 4-byte column per entry, the row offsets, x and y once
   ceiling     GB/s in percent of the bandwidth of reading memory (CPU) or of copying it (other devices); more than
@@ -203,8 +208,8 @@ values gain nothing.
 With --peers, these libraries run on the CPU: openmp_csr (the plain loop), eigen, graphblas, petsc_aij and petsc_sell
 (an MPI rank for each thread), librsb (tuned), scipy (one thread). Each is a separate program that 'make peers' builds
 where its library is installed, in the folder peers beside nz or in $NONZERO_PEERS; --kernels can name them too. All
-are prepared at once and sampled in turns, with OMP_NUM_THREADS threads each, bound to processors unless OMP_PROC_BIND
-is set.
+are prepared at once and sampled in turns, each with as many threads as nz uses (--threads), bound to processors unless
+OMP_PROC_BIND is set.
 
 Examples:
   nz bench

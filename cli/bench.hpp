@@ -29,6 +29,11 @@ struct bench_result : outcome {
   bool is_reordered = false;
 };
 
+/// Whether its times differ little enough to be compared with others: half their interquartile range is at
+/// most this fraction of the median.
+inline constexpr double most_spread = 0.25;
+inline bool is_steady(const timing& time) { return time.high - time.low <= 2 * most_spread * time.seconds; }
+
 /// The name of the row for the matrix's plan.
 inline constexpr std::string_view plan_name = "plan";
 
@@ -72,6 +77,7 @@ struct bench_matrix {
   // Null where there is none that was timed.
   const bench_result* find_baseline(const bench_setting& setting) const;
   const bench_result* find_timed(std::string_view wanted) const;
+  /// Of those that are steady.
   const bench_result* fastest(std::optional<bool> is_peer = {}) const;
 };
 

@@ -47,7 +47,16 @@ std::string cache_text(const bench_matrix& matrix, const device& on) {
 }
 
 std::string note_for(const bench_matrix& matrix, const bench_result& r) {
-  std::string out = &r == matrix.fastest() ? "fastest" : &r == matrix.fastest(false) ? "fastest of ours" : "";
+  const bench_result* const fastest = matrix.fastest();
+  std::string out;
+  if (&r == fastest)
+    out = "fastest";
+  else if (&r == matrix.fastest(false))
+    out = "fastest of ours";
+  else if (!is_steady(r.time) && (fastest == nullptr || r.time.seconds < fastest->time.seconds))
+    out = "varies too much to compare";
+  else if (fastest != nullptr && is_steady(r.time) && r.time.low <= fastest->time.high)
+    out = "as fast, within the spread";
   for (const std::string& more : {r.version, std::string(r.is_reordered ? "reordered" : "")})
     if (!more.empty()) out += (out.empty() ? "" : ", ") + more;
   return out;
@@ -69,7 +78,8 @@ std::vector<std::string> cells_of(const bench_matrix& matrix, const bench_settin
     if (!multiplies) return r == baseline ? "baseline" : "–";
     return *multiplies == 0 ? "at once" : count_text(*multiplies);
   };
-  add(true, "kernel", [&] { return r->name + (r->chosen.empty() ? "" : ": " + r->chosen); });
+  // One word, or a kernel's name would be read as the format.
+  add(true, "kernel", [&] { return r->name + (r->chosen.empty() ? "" : ":" + r->chosen); });
   add(left_out < 2, "format", [&] { return r->format; });
   add(left_out < 3, ">error/bound", [&] { return fmt::format("{:.3f}", static_cast<double>(r->error)); });
   add(true, ">time", [&] { return time_text(r->time.seconds); });
@@ -121,7 +131,7 @@ const bench_result* bench_matrix::find_timed(std::string_view wanted) const {
 const bench_result* bench_matrix::fastest(std::optional<bool> is_peer) const {
   const bench_result* best = nullptr;
   for (const bench_result& r : results)
-    if (r.is_right() && is_peer.value_or(r.is_peer) == r.is_peer &&
+    if (r.is_right() && is_steady(r.time) && is_peer.value_or(r.is_peer) == r.is_peer &&
         (best == nullptr || r.time.seconds < best->time.seconds))
       best = &r;
   return best;
@@ -160,7 +170,16 @@ std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting
     for (int out = 1; out <= most_left_out && made.width() > room; ++out)
       made = table_of(matrix, setting, out);
   }
-  return title + made.text() + (matrix.note.empty() ? "" : "  " + matrix.note + "\n");
+  const bool has_times = std::any_of(matrix.results.begin(), matrix.results.end(),
+                                     [](const bench_result& r) { return r.is_right(); });
+  std::string notes;
+  if (has_times && matrix.fastest() == nullptr)
+    notes = fmt::format(
+        "  no row is called fastest: all times vary by more than ± {:.0f} %; give --seconds more, or "
+        "the machine less else to do\n",
+        100 * most_spread);
+  if (!matrix.note.empty()) notes += "  " + matrix.note + "\n";
+  return title + made.text() + notes;
 }
 
 json json_of(const bench_setting& setting, const std::vector<json>& matrices) {
@@ -189,8 +208,8 @@ json json_of(const bench_matrix& matrix, const bench_setting& setting) {
       row["reordered"] = r.is_reordered;
     }
     if (r.kernel != nullptr) {  // the program of a peer does not report its memory
-      row["bytes"] = r.size.bytes;
-      row["padding_bytes"] = r.size.padding_bytes;
+      row["bytes"] = r.bytes_json();
+      row["padding_bytes"] = r.padding_json();
     }
     if (!r.version.empty()) row["version"] = r.version;
     row.update(r.error_json());
@@ -198,6 +217,7 @@ json json_of(const bench_matrix& matrix, const bench_setting& setting) {
       row.update({{"seconds", r.time.seconds},
                   {"low_quartile", r.time.low},
                   {"high_quartile", r.time.high},
+                  {"steady", is_steady(r.time)},
                   {"samples", r.time.samples},
                   {"calls_per_sample", r.time.calls_per_sample},
                   {"gflops", matrix.gigaflops(r)},

@@ -100,7 +100,7 @@ std::string bench_summary::text() const {
     const range ceiling = range_of(all->ceiling), memory = range_of(all->memory), paid = range_of(all->paid);
     lines += fmt::format(
         "          {:<15}  {:.0f} to {:.0f} % of the ceiling, {:.0f} % in the median; {:.2f} × CSR's memory "
-        "in the median, at most {:.2f} ×; paid back after {} multiplies in the median, {} at worst\n",
+        "in the median, at most {:.2f} ×; multiplies until paid back: {} in the median, {} at worst\n",
         "", 100 * ceiling.least, 100 * ceiling.most, 100 * ceiling.median, memory.median, memory.most,
         count_or_never(paid.median), count_or_never(paid.most));
   }

@@ -31,10 +31,10 @@ std::string rows_text(const checked_matrix& matrix, padding_budget budget, bool 
   table out({"kernel", "on", "format", ">bytes", ">per entry", ">padding", ">error/bound", ""});
   for (const outcome& r : matrix.results) {
     if (only_wrong && !r.is_wrong()) continue;
-    const bool has_size = r.size.bytes > 0 || r.has_error();
     out.add({std::string(r.kernel->name), std::string(name_of(r.kernel->runs_on)),
-             std::string(r.kernel->format), has_size ? format_bytes(r.size.bytes) : "–",
-             has_size ? per_entry_text(r.size, matrix.entries) : "–", has_size ? padding_text(r.size) : "–",
+             std::string(r.kernel->format), r.has_size() ? format_bytes(r.size.bytes) : "–",
+             r.has_size() ? per_entry_text(r.size, matrix.entries) : "–",
+             r.has_size() ? padding_text(r.size) : "–",
              r.has_error() ? fmt::format("{:.3f}", static_cast<double>(r.error)) : "–",
              verdict_text(r, budget)});
   }
@@ -46,7 +46,7 @@ json json_of(const checked_matrix& matrix, const std::string& values) {
   for (const outcome& r : matrix.results) {
     json row = {{"kernel", r.kernel->name},   {"device", name_of(r.kernel->runs_on)},
                 {"format", r.kernel->format}, {"verdict", r.verdict()},
-                {"bytes", r.size.bytes},      {"padding_bytes", r.size.padding_bytes}};
+                {"bytes", r.bytes_json()},    {"padding_bytes", r.padding_json()}};
     results.push_back(joined(std::move(row), r.error_json()));
   }
   return joined(matrix_json(matrix.name, matrix.precision, values, matrix.rows, matrix.cols, matrix.entries),
@@ -102,9 +102,10 @@ class check_report {
     if (options_.as_json)
       print_json(json_);
     else if (wrong_ == 0 && checked_ > 0)
-      print(fmt::format("{} results, all within the error bound of the exact product{}\n", checked_,
+      print(fmt::format("{}, {}within the error bound of the exact product{}\n", counted(checked_, "result"),
+                        checked_ == 1 ? "" : "all ",
                         refused_ > 0 ? fmt::format("; {} refused", refused_) : ""));
-    if (wrong_ > 0) throw failed_run(fmt::format("check: {} of {} results are wrong", wrong_, checked_));
+    if (wrong_ > 0) throw failed_run("check: " + wrong_text(wrong_, checked_));
     if (checked_ == 0) throw failed_run("check: every kernel refused, so nothing was checked");
   }
 
@@ -138,6 +139,7 @@ class check_report {
 
 void run(const check_options& options) {
   require_stdin_once("check", options.matrices, options.precision);
+  for (const std::string& name : options.matrices) require_known(name);
   check_report report(options);
   for (const std::string& name : options.matrices)
     with_precision(options.precision,
@@ -151,6 +153,7 @@ void set_up_check(command& c) {
   auto& options = c.runs(run);
   c.arguments("MATRIX", options.matrices, 0, "Files or generators (four generated matrices)");
   c.precision(options.precision, true);
+  c.threads();
   c.values(options.values);
   c.device(options.device, "Check only the kernels of this device (all devices)");
   c.simd(options.simd);

@@ -128,6 +128,10 @@ outcome try_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_ma
   return out;
 }
 
+std::string wrong_text(std::int64_t wrong, std::int64_t results) {
+  return fmt::format("{} of {} {} wrong", wrong, counted(results, "result"), wrong == 1 ? "is" : "are");
+}
+
 std::string verdict_text(const outcome& of, padding_budget budget) {
   if (of.is_refused()) return of.is_too_large ? refusal_text(budget) : yellow("refused: ") + of.refusal;
   if (!of.failure.empty()) return red("FAILED: ") + of.failure;

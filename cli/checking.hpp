@@ -72,6 +72,9 @@ struct outcome {
   bool is_wrong() const { return !failure.empty() || !(error <= 1); }  // NaN is wrong too
   bool is_right() const { return !is_refused() && !is_wrong(); }
   bool has_error() const { return !is_refused() && failure.empty(); }
+  bool has_size() const { return size.bytes > 0 || has_error(); }
+  json bytes_json() const { return has_size() ? json(size.bytes) : json(); }
+  json padding_json() const { return has_size() ? json(size.padding_bytes) : json(); }
   /// The error, or why there is none.
   json error_json() const;
   /// "ok", "refused", "failed" or "wrong".
@@ -92,6 +95,8 @@ outcome try_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_ma
                    padding_budget budget, const std::function<ready_matrix<V>()>& make,
                    ready_matrix<V>* ready = nullptr);
 
+/// "1 of 2 results is wrong".
+std::string wrong_text(std::int64_t wrong, std::int64_t results);
 /// The cell of a table for an outcome: "ok", or the reason.
 std::string verdict_text(const outcome& of, padding_budget budget);
 

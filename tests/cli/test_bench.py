@@ -36,9 +36,11 @@ class Bench(InFolder):
                     self.assertRegex(
                         text,
                         rf"\n  {kernel['name']} +{kernel['format']} +\d\.\d{{3}} +[\d.]+ (µs|ms|s) +[\d.]+ % +[\d.]+ +[\d.]+"
-                        r" +[\d.]+ % +[\d.]+ (µs|ms|s) +(baseline|at once|–|[\d,]+|\d\.\de\+\d\d)( +fastest)?\n",
+                        r" +[\d.]+ % +[\d.]+ (µs|ms|s) +(baseline|at once|–|[\d,]+|\d\.\de\+\d\d)"
+                        r"( +(fastest|as fast, within the spread|varies too much to compare))?\n",
                     )
-                self.assertEqual(len(text.splitlines()), 7 + len(self.kernels(device)))  # with plan
+                is_noisy = "no row is called fastest" in text  # there is little time for each
+                self.assertEqual(len(text.splitlines()), 7 + len(self.kernels(device)) + is_noisy)  # with plan
                 self.assertEqual(text.count("fastest"), 1)
                 self.assertEqual(text.count(" base"), 1)
 
@@ -97,7 +99,7 @@ class Bench(InFolder):
             self.assertEqual(found[0]["format"], formats[found[0]["chosen_kernel"]])
             self.assertFalse(found[0]["reordered"])
             text = self.output_of("bench", "a.mtx", "--device", device, "--kernels", "plan", *self.QUICK)
-            self.assertRegex(text, rf"\n  plan: {found[0]['chosen_kernel']} +{found[0]['format']} +\d")
+            self.assertRegex(text, rf"\n  plan:{found[0]['chosen_kernel']} +{found[0]['format']} +\d")
 
     def test_random_values_are_named(self):
         self.assertEqual(self.figures("a.mtx", "--device", "cpu", "--kernels", "csr_serial")["matrices"][0]["values"], "file")

@@ -153,7 +153,7 @@ class Peers(InFolder):
             self.assertNotIn("seconds", theirs)
         text = self.run_nz("bench", "a.mtx", *self.WORDS, status=1, env=self.fake("result = lambda path: 'written'"))
         self.assertIn("WRONG", text.stdout.decode())
-        self.assertIn("1 of 2 results are wrong", text.stderr.decode())
+        self.assertIn("1 of 2 results is wrong", text.stderr.decode())
 
     def test_those_that_fail_cost_a_line_each(self):
         death = "    print('first', file=sys.stderr)\n    print('out of luck', file=sys.stderr)\n    sys.exit(3)"

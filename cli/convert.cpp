@@ -29,13 +29,21 @@ struct generate_options {
   matrix_output output;
 };
 
+/// Whether a word is a kind or one of its sizes, and no file.
+bool is_of_spec(const std::string& word) {
+  return word != "-" &&
+         (std::filesystem::path(word).extension().empty() || parse_number<double>(word).has_value());
+}
+
 void run(generate_options& options) {
+  if (options.words.size() == 1 || is_of_spec(options.words.back()))
+    throw usage_error(
+        fmt::format("generate: the file to write is missing: give it at the end, as in 'nz generate {} "
+                    "matrix.mtx'; it ends "
+                    "in .mtx or .npz, or is - for standard output",
+                    fmt::join(options.words, " ")));
   options.output.name = options.words.back();
   options.words.pop_back();
-  if (options.output.name != "-" && std::filesystem::path(options.output.name).extension().empty())
-    throw usage_error(fmt::format(
-        "generate: the file to write is missing: after '{}', give a name that ends in .mtx or .npz, or -",
-        options.output.name));
   options.output.require_valid();
   const auto seed = parse_number<std::uint64_t>(options.seed);
   if (!seed || options.seed.size() > 19)
@@ -87,10 +95,11 @@ Examples:
 
 void set_up_generate(command& c) {
   auto& options = c.runs<generate_options>(run);
-  c.arguments("KIND", options.words, 2,
+  c.arguments("KIND", options.words, 1,
               "One of the kinds below, its sizes, and the file to write (.mtx, .npz, - for text)");
   c.text("--seed", options.seed, "N", "Seed of random values and positions (1)");
   c.precision(options.precision);
+  c.threads();
   options.output.add_to(c);
   c.usage("Usage: nz generate [OPTIONS] KIND [SIZE...] OUT");
   c.footer(help_text());

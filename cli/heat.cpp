@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <nonzero/algorithms/heat.hpp>
+#include <nonzero/core/memory.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/io/read.hpp>
 
 #include "chart.hpp"
@@ -21,7 +23,8 @@ namespace {
 struct heat_command {
   int dim = 1;
   std::optional<index> cells;  // a side; none: depends on the dimension, or on the file
-  std::string boundary = "fixed", initial = "hot-centre", method = "fused", device = "cpu";
+  std::string boundary = "fixed", initial = "hot-centre", method = "fused";
+  std::string device;                           // empty: chosen
   std::string precision = "double", plot, out;  // files; empty: none
   std::optional<double> epsilon, time_step;     // none: the default
   std::optional<std::int64_t> steps;
@@ -45,15 +48,14 @@ template <class V> struct problem {
   std::vector<V> initial;
 };
 
-/// Checked beforehand: an allocation may succeed, and the system may end the program when it uses the memory.
-template <class V> void require_memory(const heat_command& options, const cell_grid& grid) {
-  constexpr std::uint64_t host_vectors = 2, state_vectors = 2;  // at least
+/// Checked before anything is allocated.
+template <class V> void require_room(const heat_command& options, const cell_grid& grid) {
+  constexpr std::uint64_t host_vectors = 2, state_vectors = 3;  // at least
   const std::uint64_t vectors = host_vectors + (options.solve.on->is_host() ? state_vectors : 0);
   const std::uint64_t needed = vectors * sizeof(V) * static_cast<std::uint64_t>(grid.cells());
-  const std::uint64_t there = cpu_device()->memory_bytes();
-  if (needed > there)
-    throw error(fmt::format("heat: out of memory: {} cells take {}, but this machine has {}",
-                            grouped(grid.cells()), format_bytes(needed), format_bytes(there)));
+  require_memory(fmt::format("heat: out of memory: {} {}", counted(grid.cells(), "cell"),
+                             grid.cells() == 1 ? "takes" : "take"),
+                 needed);
 }
 
 template <class V> std::vector<V> read_temperatures(const std::string& file) {
@@ -62,7 +64,8 @@ template <class V> std::vector<V> read_temperatures(const std::string& file) {
   std::vector<V> out = read_vector<V>(input_path(file));
   const auto bad = std::find_if(out.begin(), out.end(), [](V v) { return !std::isfinite(v); });
   if (bad != out.end())
-    throw parse_error(fmt::format("{}: temperature {} is not finite", file, bad - out.begin() + 1));
+    throw parse_error(
+        fmt::format("{}: temperature {}, counted from 1, is not finite", file, bad - out.begin() + 1));
   return out;
 }
 
@@ -77,12 +80,13 @@ template <class V> problem<V> load_problem(const heat_command& options) {
   const cell_grid grid{options.dim, side, options.boundary == "fixed" ? grid_edge::zero : grid_edge::mirror};
   require_grid(grid);
   if (start) {
-    require_memory<V>(options, grid);
+    require_room<V>(options, grid);
     initial = heat_initial<V>(grid, *start);
   } else if (grid.cells() != std::ssize(initial)) {
-    throw shape_error(
-        fmt::format("{}: {} temperatures do not fill a grid of {} cells a side in {} dimension{}",
-                    options.initial, initial.size(), side, options.dim, options.dim == 1 ? "" : "s"));
+    throw shape_error(fmt::format("{}: the file has {}, but a grid of {} a side in {} has {}",
+                                  options.initial, counted(std::ssize(initial), "temperature"),
+                                  counted(side, "cell"), counted(options.dim, "dimension"),
+                                  grouped(grid.cells())));
   }
   return {grid, std::move(initial)};
 }
@@ -155,7 +159,8 @@ json json_of(const heat_command& command, const cell_grid& grid, const heat_resu
           {"norm", found.norm},
           {"converged", found.is_converged},
           {"method", command.method},
-          {"device", command.device},
+          {"device", name_of(command.solve.on->kind())},
+          {"threads", thread_count()},
           {"kernel", found.kernel},
           {"steps_per_pass", found.steps_per_pass},
           {"seconds_per_step", found.step_seconds},
@@ -168,17 +173,19 @@ json json_of(const heat_command& command, const cell_grid& grid, const heat_resu
 template <class V>
 void print_summary(const heat_command& command, const cell_grid& grid, const heat_result<V>& found,
                    const heat_history& history) {
-  const std::string side = grouped(grid.side);
   const char* const powers[] = {"", "²", "³"};
-  print(fmt::format("{}  {}{} cells, {}, {}; {}\n", bold("heat"), side, powers[grid.dim - 1],
-                    command.boundary, command.initial, command.precision));
+  const std::string cells = grid.dim == 1
+                                ? counted(grid.side, "cell")
+                                : fmt::format("{}{} cells", grouped(grid.side), powers[grid.dim - 1]);
+  print(fmt::format("{}  {}, {}, {}; {}\n", bold("heat"), cells, command.boundary, command.initial,
+                    command.precision));
   // Before the first step there is no norm.
   print(fmt::format("  {} of {:.4g} to t = {:.4g}{}\n", counted(found.steps, "step"), found.time_step,
                     found.time_step * static_cast<double>(found.steps),
                     found.steps == 0 ? "" : "; ||A q|| = " + norm_text(found.norm, command.solve.epsilon)));
   const auto [low, high] = std::minmax_element(found.q.begin(), found.q.end());
   print(fmt::format("  q from {:.4g} to {:.4g}, mean {:.4g}\n", *low, *high, mean_of(found.q)));
-  print(fmt::format("  {} on {}, {} per pass, {} per step\n", found.kernel, command.device,
+  print(fmt::format("  {} on {}, {} per pass, {} per step\n", found.kernel, name_of(command.solve.on->kind()),
                     counted(found.steps_per_pass, "step"), duration_text(found.step_seconds)));
   const int columns = std::clamp(terminal_size(STDOUT_FILENO).columns - 2, 8, 64);
   const int lines = (grid.dim == 1 ? 12 : columns / 2) * (has_colour() ? 2 : 1);
@@ -232,22 +239,19 @@ template <class V> void run_in(heat_command& options) {
   else if (options.out != "-")
     print_summary(options, given.grid, found, history);
   if (found.is_stuck)
-    throw failed_run(
-        fmt::format("heat: ||A q|| stays at {:.3g} after {} steps because of rounding in {}; try a "
-                    "larger --epsilon{}",
-                    found.norm, found.steps, options.precision,
-                    sizeof(V) == sizeof(float) ? " or --precision double" : ""));
+    throw failed_run(fmt::format(
+        "heat: ||A q|| stays at {:.3g} after {} because of rounding in {}; try a larger --epsilon{}",
+        found.norm, counted(found.steps, "step"), options.precision,
+        sizeof(V) == sizeof(float) ? " or --precision double" : ""));
 }
 
 void require_valid(const heat_command& options) {
-  require_output(options.out, "a vector", {".mtx", ".npz"});
+  require_vector_output(options.out);
   require_one_output("heat", options.out, options.as_json);
   require_output(options.plot, "a plot", {".png"});
   if (options.every > 0 && options.dim != 1)
     throw usage_error("heat: --every is for --dim 1, whose picture shows time");
   if (options.time_step == 0) throw usage_error("heat: the time step must be positive, not 0");
-  if (options.method == "cusparse" && !options.device.starts_with("cuda"))
-    throw usage_error("heat: --method cusparse runs on a GPU: give --device cuda");
 }
 
 void run(heat_command& options) {
@@ -259,7 +263,9 @@ void run(heat_command& options) {
   options.solve.epsilon = options.epsilon.value_or(options.steps ? 0 : options.solve.epsilon);
   if (options.steps) options.solve.max_steps = *options.steps;
   options.solve.time_step = options.time_step.value_or(0);  // 0: the largest stable one
-  options.solve.on = find_device(options.device);
+  options.solve.on = choose_device(options.device, options.solve.kernel);
+  if (options.method == "cusparse" && options.solve.on->kind() != device_kind::cuda)
+    throw usage_error("heat: --method cusparse runs on a GPU: give --device cuda");
   require_kernel(options.solve.kernel, options.solve.on->kind(), options.method == "fused");
   with_precision(options.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
@@ -274,7 +280,7 @@ void set_up_heat(command& c) {
   c.number("--conductivity", options.solve.conductivity, "C", {-largest_number, largest_number}, "c (1)");
   c.choice("--boundary", options.boundary, {"fixed", "insulated"}, "q = 0 outside, or no heat flow (fixed)");
   c.text("--initial", options.initial, "hot-centre|step|sine|FILE",
-         "Initial state, or a vector of temperatures, .mtx or .npz (hot-centre)");
+         fmt::format("Initial state, or a vector of temperatures, {} (hot-centre)", vector_files));
   c.number("--dt", options.time_step, "T", {-largest_number, largest_number},
            "Time step (the largest stable one)");
   c.number("--epsilon", options.epsilon, "E", {0, no_limit},
@@ -284,14 +290,16 @@ void set_up_heat(command& c) {
            "fused: several steps per pass; ell+blas: the lecture's method; cusparse: GPU only (fused)");
   c.number("--steps-per-pass", options.solve.steps_per_pass, "K", {1, 1e9},
            "Most steps in one pass over memory (chosen for the device); does not change the result");
-  c.device(options.device, "Device to run on (cpu)");
+  c.device(options.device);
+  c.threads();
   c.kernel(options.solve.kernel,
            "Store the matrix and use this kernel, one step per pass; nz list shows them");
   c.precision(options.precision);
   c.file("--plot", options.plot,
          "Plot to this .png file: a line over time, a square, or the middle of a cube");
   c.number("--every", options.every, "K", {1, 1e15}, "On a line: steps between two rows of the picture");
-  c.file("-o,--out", options.out, "Write the temperatures to this .mtx or .npz file, - for standard output");
+  c.file("-o,--out", options.out,
+         "Write the temperatures to this .mtx, .npy, .npz or .txt file, - for standard output");
   c.json(options.as_json);
   c.footer(
       R"(q_t = c (q_xx + q_yy + q_zz) on (0, 1)^d by explicit Euler steps: y = A q, q += c dt / dx^2 y, until ||y|| is

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -39,6 +37,7 @@ template <class V> loaded_matrix<V> load_file(const std::string& path) {
 void matrix_argument::add_to(command& c) {
   c.argument("MATRIX", name, "A file, - for standard input, or a generator such as poisson2d:300");
   c.precision(precision);
+  c.threads();
 }
 
 std::string similar_generator(const std::string& word) {
@@ -46,6 +45,7 @@ std::string similar_generator(const std::string& word) {
 }
 
 void require_known(const std::string& name) {
+  if (name.empty()) throw usage_error("the name of the matrix is missing: the value is empty");
   if (is_file(name) || generate::is_spec(name)) return;
   throw parse_error(fmt::format("{}: there is no such file and no such generator (see nz list){}", name,
                                 similar_generator(name.substr(0, name.find(':')))));
@@ -114,15 +114,12 @@ std::vector<V> read_vector_or(const std::string& name, const char* role, index l
   return out;
 }
 
+void require_vector_output(const std::string& file) {
+  require_output(file, "a vector", {".mtx", ".npy", ".npz", ".txt"});
+}
+
 template <class V> void write_vector_file(const std::string& name, std::span<const V> x) {
-  if (!has_extension(name, ".npz")) return write_vector<V>(output_path(name), x);
-  if (x.size() > static_cast<std::size_t>(std::numeric_limits<index>::max()))
-    throw unsupported(
-        fmt::format("{}: {} numbers are too many for an .npz file; write .mtx", name, x.size()));
-  csr<V> column{static_cast<index>(x.size()), 1, array<offset>(x.size() + 1), array<index>(x.size(), 0),
-                array<V>(x.begin(), x.end())};
-  std::iota(column.row_begin.begin(), column.row_begin.end(), offset{0});
-  write_npz(name, column);
+  nz::write_vector_file<V>(output_path(name), x);
 }
 
 #define NZ_INSTANTIATE(V)                                                            \

@@ -20,7 +20,7 @@ struct matrix_argument {
   std::string precision = "double";  // or "float"
   std::string values = "file";       // or "random"
 
-  /// Adds MATRIX and --precision to a command.
+  /// Adds MATRIX, --precision and --threads to a command.
   void add_to(command& c);
 };
 
@@ -38,7 +38,8 @@ template <class V> csr<V> load_matrix(const std::string& name, const std::string
 
 /// "; did you mean 'poisson2d'?" for a word that is not a generator; empty where no generator is similar.
 std::string similar_generator(const std::string& word);
-/// Throws `parse_error` unless `name` is a file that exists, or begins with the name of a generator.
+/// Throws `usage_error` for an empty name, `parse_error` unless `name` is a file that exists, or begins with
+/// the name of a generator.
 void require_known(const std::string& name);
 /// Throws `usage_error` where standard input would be read twice: by two matrices, or for both precisions.
 void require_stdin_once(const char* command, const std::vector<std::string>& matrices,
@@ -64,8 +65,12 @@ struct matrix_output {
 /// `shape_error` for another length, with `role` in the message.
 template <class V>
 std::vector<V> read_vector_or(const std::string& name, const char* role, index length, V otherwise);
-/// Writes Matrix Market ("-" is standard output), or an .npz with one column.
+/// Throws as require_output does, for a file of a vector.
+void require_vector_output(const std::string& file);
+/// By the extension; "-" is Matrix Market on standard output.
 template <class V> void write_vector_file(const std::string& name, std::span<const V> x);
+/// What files of vectors there are, for help texts.
+inline constexpr const char* vector_files = ".mtx, .npy, .npz or text";
 
 template <class V> constexpr const char* precision_name() {
   return sizeof(V) == sizeof(float) ? "float" : "double";

@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <deque>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <nonzero/core/errors.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/cpu/targets.hpp>
 
 namespace nz::cli {
@@ -41,13 +43,16 @@ std::string fault_of_number(const std::string& text, limits within, bool is_whol
   if (value && *value >= within.low && *value <= within.high) return "";
   if (within.low == -largest_number) return fmt::format("'{}' is not a finite {}", text, what);
   return fmt::format("'{}' is not a {} from {:g} {}", text, what, within.low,
-                     within.high >= 1e15 ? "on" : fmt::format("to {:g}", within.high));
+                     within.high >= 1e15 ? "on" : fmt::format("to {:.10g}", within.high));
 }
 
 std::string fault_of_choice(const std::string& text, const std::vector<std::string>& choices) {
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return "";
   return fmt::format("'{}' is not one of {}{}", text, fmt::join(choices, ", "), suggestion(text, choices));
 }
+
+/// An unset variable of a script must not pass for an option that was not given.
+std::string fault_of_name(const std::string& text) { return text.empty() ? "the value is empty" : ""; }
 
 /// Of "-o,--out", or a name alone.
 option_row row_of(const std::string& name, const std::string& help) {
@@ -90,13 +95,25 @@ struct parser {
                            see);
       }
     if (has_command)
-      return prefix + (words.empty() ? e.what() : fmt::format("unexpected argument '{}'", words[0])) + see;
+      return prefix + (words.empty() ? reason_for(e) : fmt::format("unexpected argument '{}'", words[0])) +
+             see;
     if (words.empty()) return "a command is missing" + see;
     const std::vector<std::string> names = names_in(table_of_commands);
-    const std::string similar = suggestion(words[0], names);
+    const std::string similar =
+        is_like_help(words[0]) ? "; did you mean '--help'?" : suggestion(words[0], names);
     return fmt::format(
         "there is no command '{}'{}{}", words[0],
         similar.empty() ? fmt::format("; the commands are {}", fmt::join(names, ", ")) : similar, see);
+  }
+
+  static bool is_like_help(const std::string& word) { return distance(word, "help") <= 1; }
+
+  /// CLI11 counts the values of an option.
+  static std::string reason_for(const CLI::ParseError& e) {
+    const std::string text = e.what();
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) == nullptr) return text;
+    const bool is_repeated = text.find("received") != std::string::npos;
+    return text.substr(0, text.find(':')) + (is_repeated ? " is given more than once" : " needs a value");
   }
 
   static std::vector<std::string> options_of(const CLI::App& in) {
@@ -109,12 +126,20 @@ struct parser {
 
 }  // namespace
 
-std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
+std::string suggestion(std::string_view given, std::span<const std::string> candidates) {
+  const auto in_lower_case = [](std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+  };
+  const std::string word = in_lower_case(given);
   const std::string* best = nullptr;
   std::size_t least = 2 + word.size() / 4;  // that many changes make another word
   for (const std::string& candidate : candidates) {
-    const bool is_begin = word.size() >= 3 && candidate.starts_with(word);
-    const std::size_t changes = is_begin ? 1 : distance(word, candidate);
+    const std::string other = in_lower_case(candidate);
+    const bool is_begin = word.size() >= 3 && other.starts_with(word);
+    const std::size_t changes = is_begin ? 1 : distance(word, other);
     if (changes < least) best = &candidate, least = changes;
   }
   return best == nullptr ? "" : fmt::format("; did you mean '{}'?", *best);
@@ -139,13 +164,14 @@ CLI::Option* command::add(const std::string& name, const std::string& label, con
 }
 
 void command::argument(const std::string& name, std::string& value, const std::string& help) {
-  add(name, " ", help, into(value))->required();
+  add(name, " ", help, into(value), fault_of_name)->required();
   options_.back().is_file = true;
 }
 
 void command::arguments(const std::string& name, std::vector<std::string>& values, int least,
                         const std::string& help) {
-  add(name, " ", help, [&values](const auto& given) { values = given; })
+  add(
+      name, " ", help, [&values](const auto& given) { values = given; }, fault_of_name)
       ->required(least > 0)
       ->expected(least, CLI::detail::expected_max_vector_size)
       ->allow_extra_args();
@@ -160,7 +186,7 @@ void command::flag(const std::string& name, bool& value, const std::string& help
 
 void command::text(const std::string& name, std::string& value, const std::string& label,
                    const std::string& help) {
-  add(name, label, help, into(value));
+  add(name, label, help, into(value), fault_of_name);
 }
 
 void command::choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
@@ -174,7 +200,8 @@ void command::choice(const std::string& name, std::string& value, const std::vec
 
 void command::list(const std::string& name, std::vector<std::string>& values,
                    const std::vector<std::string>& choices, const std::string& help) {
-  add(name, "NAME,NAME", help, [&values](const auto& given) { values = given; })
+  add(
+      name, "NAME,NAME", help, [&values](const auto& given) { values = given; }, fault_of_name)
       ->delimiter(',')
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -214,6 +241,11 @@ void command::simd(std::string& value) {
   const auto names = simd_targets();
   choice("--simd", value, {names.begin(), names.end()},
          "Instruction set for the CPU kernels; nz list shows them (the best)", "NAME");
+}
+
+void command::threads() {
+  const auto use = [](double number) { set_threads(static_cast<int>(number)); };
+  add_number("--threads", use, true, "N", {1, most_threads}, "Most threads of the CPU to use (all)");
 }
 
 void command::budget(padding_budget& value) {
@@ -271,6 +303,13 @@ const kernel_row& find_named_kernel(const std::string& name, std::optional<devic
     throw usage_error(
         similar.empty() ? e.what() : fmt::format("there is no kernel '{}'{} (see nz list)", name, similar));
   }
+}
+
+std::shared_ptr<device> choose_device(const std::string& name, const std::string& kernel) {
+  if (!name.empty()) return find_device(name);
+  if (!kernel.empty()) return find_device(name_of(find_named_kernel(kernel, std::nullopt).runs_on));
+  const auto all = devices();  // the GPUs come after the CPU
+  return all[1]->kind() == device_kind::cuda ? all[1] : all[0];
 }
 
 void require_kernel(const std::string& name, device_kind runs_on, bool for_plan) {

@@ -106,10 +106,13 @@ class command {
 
   // Options that several commands have.
   void precision(std::string& value, bool with_both = false);
-  void device(std::string& value, const std::string& help);
+  void device(std::string& value,
+              const std::string& help = "Device to run on (a GPU if there is one, else the CPU)");
   void kernel(std::string& value,
               const std::string& help = "Use this kernel; nz list shows them (the plan's choice)");
   void simd(std::string& value);
+  /// --threads, for every command that computes.
+  void threads();
   void budget(padding_budget& value);
   void values(std::string& value);
   void remember(std::string& path) {
@@ -156,6 +159,9 @@ std::vector<std::string> kernel_names(std::optional<device_kind> runs_on = {});
 /// The kernel of that name on that device; without a device, where it runs best. Throws `usage_error` with
 /// the names that exist where there is no such kernel.
 const kernel_row& find_named_kernel(const std::string& name, std::optional<device_kind> runs_on);
+/// The device of that name. Without a name: where the kernel of that name runs best, if one is named, else a
+/// GPU if there is one, else the CPU.
+std::shared_ptr<device> choose_device(const std::string& name, const std::string& kernel = "");
 /// Throws `usage_error` unless that kernel exists and, for a plan, its products have the same bits every
 /// time. An empty name passes.
 void require_kernel(const std::string& name, device_kind runs_on, bool for_plan = true);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <nonzero/core/errors.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/io/output_file.hpp>
 
 #include "options.hpp"
@@ -89,9 +90,12 @@ void require_output(const std::string& file, std::string_view what,
   if (file.empty() || file == "-") return;
   if (std::none_of(extensions.begin(), extensions.end(),
                    [&](auto extension) { return has_extension(file, extension); }))
-    throw usage_error(fmt::format("{}: {} is written as {}{}{}; use that extension", file, what,
-                                  fmt::join(extensions.begin(), extensions.end() - 1, ", "),
-                                  extensions.size() > 1 ? " or " : "", *(extensions.end() - 1)));
+    throw usage_error(
+        fmt::format("{}: {} is written as {}{}{}; use that extension{}", file, what,
+                    fmt::join(extensions.begin(), extensions.end() - 1, ", "),
+                    extensions.size() > 1 ? " or " : "", *(extensions.end() - 1),
+                    suggestion(std::filesystem::path(file).extension().string(),
+                               std::vector<std::string>(extensions.begin(), extensions.end()))));
   require_writable(file);
 }
 
@@ -123,7 +127,7 @@ std::string title_text(std::string_view matrix, std::int64_t rows, std::int64_t 
 
 json matrix_json(std::string_view matrix, std::string_view precision, std::string_view values,
                  std::int64_t rows, std::int64_t cols, std::int64_t entries) {
-  json out = {{"matrix", matrix}, {"precision", precision}};
+  json out = {{"matrix", matrix}, {"precision", precision}, {"threads", thread_count()}};
   if (!values.empty()) out["values"] = values;
   return joined(std::move(out), {{"rows", rows}, {"cols", cols}, {"entries", entries}});
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/algorithms/pagerank.hpp>
+#include <nonzero/core/threads.hpp>
 #include <nonzero/io/edge_list.hpp>
 #include <nonzero/io/output_file.hpp>
 #include <nonzero/io/read.hpp>
@@ -34,7 +35,8 @@ struct pagerank_command {
   bool is_edges = false;             // an edge list, without looking at the file
   pagerank_options rank;
   std::optional<double> tolerance;  // none: by the precision
-  std::string sinks = "redistribute", method = "fused", device = "cpu";
+  std::string sinks = "redistribute", method = "fused";
+  std::string device;            // empty: chosen
   std::string personalize, out;  // files; empty: none
   std::size_t top = 10;
   bool as_json = false;
@@ -92,8 +94,8 @@ template <class V> loaded_graph<V> load_graph(const pagerank_command& options) {
   if (options.names.empty()) return out;
   out.names = read_names(options.names);
   if (out.names.size() != static_cast<std::size_t>(out.links.rows))
-    throw shape_error(fmt::format("{}: there must be a name for each of the {} pages, but there are {}",
-                                  options.names, out.links.rows, out.names.size()));
+    throw shape_error(fmt::format("{}: there must be a name for each of the {}, but the file has {}",
+                                  options.names, counted(out.links.rows, "page"), out.names.size()));
   return out;
 }
 
@@ -122,15 +124,15 @@ template <class V> void require_link_weights(const loaded_graph<V>& graph, const
   }
 }
 
-/// A weight for each page: a vector (.mtx, or .npz of one row or column), or lines with the name or number of
+/// A weight for each page: a vector (.mtx, .npy, .npz), or lines with the name or number of
 /// a page and a weight. Throws `shape_error` for another number of pages, `unsupported` where a weight is
 /// negative or not finite, or all are 0.
 template <class V>
 std::vector<double> load_page_weights(const std::string& name, const loaded_graph<V>& graph) {
   std::vector<double> out = is_edge_list(name) ? weights_by_name(name, graph) : read_vector<double>(name);
   if (out.size() != static_cast<std::size_t>(graph.links.rows))
-    throw shape_error(fmt::format("{}: there must be a weight for each of the {} pages, but there are {}",
-                                  name, graph.links.rows, out.size()));
+    throw shape_error(fmt::format("{}: there must be a weight for each of the {}, but the file has {}", name,
+                                  counted(graph.links.rows, "page"), out.size()));
   const auto bad = std::find_if_not(out.begin(), out.end(), is_weight<double>);
   if (bad != out.end())
     throw unsupported(fmt::format("{}: page {} has the weight {}: weights must be finite and not negative",
@@ -151,7 +153,7 @@ template <class V> std::vector<std::uint32_t> top_pages(const std::vector<V>& ra
   return out;
 }
 
-/// .mtx: a vector; .npz: a sparse matrix of one column; .txt and .tsv: lines with the name of a page (or its
+/// .mtx, .npy, .npz: a vector; .txt and .tsv: lines with the name of a page (or its
 /// number), a tab and its rank, the highest first. "-" is Matrix Market on standard output.
 template <class V>
 void write_ranks(const std::string& name, const loaded_graph<V>& graph, const std::vector<V>& rank) {
@@ -190,6 +192,7 @@ json json_of(const pagerank_command& options, const loaded_graph<V>& graph, cons
           {"error", found.error},
           {"sum", sum_of(found.rank)},
           {"device", name_of(found.plan.kind)},
+          {"threads", thread_count()},
           {"method", options.method},
           {"kernel", found.plan.kernel},
           {"renumbered", found.is_renumbered},
@@ -272,7 +275,7 @@ template <class V> void run_in(pagerank_command& options) {
 }
 
 void require_valid(const pagerank_command& options) {
-  require_output(options.out, "a rank", {".mtx", ".npz", ".txt", ".tsv"});
+  require_output(options.out, "a rank", {".mtx", ".npy", ".npz", ".txt", ".tsv"});
   require_one_output("pagerank", options.out, options.as_json);
   if (options.graph == "-" && (options.personalize == "-" || options.names == "-"))
     throw usage_error("pagerank: only one of the graph and the files can come from standard input");
@@ -285,7 +288,7 @@ void run(pagerank_command& options) {
                        : options.sinks == "refuse" ? sink_rule::refuse
                                                    : sink_rule::redistribute;
   options.rank.method = options.method == "cusparse" ? pagerank_method::cusparse : pagerank_method::fused;
-  options.rank.plan.on = find_device(options.device);
+  options.rank.plan.on = choose_device(options.device, options.rank.plan.kernel);
   require_kernel(options.rank.plan.kernel, options.rank.plan.on->kind(), options.method == "fused");
   with_precision(options.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
@@ -308,11 +311,12 @@ void set_up_pagerank(command& c) {
            "Rank of pages without links: goes where jumps go, is lost, or is an error (redistribute)");
   c.flag("--weighted", options.rank.is_weighted, "Weight the links by their values");
   c.file("--personalize", options.personalize,
-         "Where jumps go: .mtx, .npz, or lines with a page and a weight (all pages)");
+         "Where jumps go: .mtx, .npy, .npz, or lines with a page and a weight (all pages)");
   c.number("--top", options.top, "N", {0, 1e9}, "Show N pages (10)");
   c.file("-o,--out", options.out,
-         "Write all ranks: .mtx, .npz, or .txt and .tsv (name, tab, rank); - for standard output");
-  c.device(options.device, "Device to run on (cpu)");
+         "Write all ranks: .mtx, .npy, .npz, or .txt and .tsv (name, tab, rank); - for standard output");
+  c.device(options.device);
+  c.threads();
   c.kernel(options.rank.plan.kernel);
   c.choice("--method", options.method, {"fused", "cusparse"},
            "fused: one pass per iteration; cusparse: with cuSPARSE, for comparison (fused)");

@@ -11,7 +11,7 @@ namespace {
 struct plan_command {
   matrix_argument matrix;
   plan_options plan;
-  std::string device = "cpu";
+  std::string device;  // empty: chosen
   std::optional<double> budget_mib;
   bool no_reorder = false, as_json = false;
 };
@@ -71,7 +71,7 @@ void run(plan_command& options) {
   constexpr double mebibyte = 1 << 20;
   if (options.budget_mib) options.plan.memory_budget = *options.budget_mib * mebibyte;
   options.plan.may_reorder = !options.no_reorder;
-  options.plan.on = find_device(options.device);
+  options.plan.on = choose_device(options.device, options.plan.kernel);
   require_kernel(options.plan.kernel, options.plan.on->kind());
   with_precision(options.matrix.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
 }
@@ -82,7 +82,7 @@ void set_up_plan(command& c) {
   auto& options = c.runs(run);
   options.matrix.add_to(c);
   c.values(options.matrix.values);
-  c.device(options.device, "Device that multiplies (cpu)");
+  c.device(options.device);
   c.number("--expected", options.plan.expected_multiplies, "N", {1, 1e15},
            "Expected multiplies: a conversion must pay for itself within them (200)");
   c.number("--memory-budget", options.budget_mib, "MIB", {0, 1e12},

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <nonzero/algorithms/cg.hpp>
+#include <nonzero/core/threads.hpp>
 
 #include "chart.hpp"
 #include "matrices.hpp"
@@ -24,7 +25,8 @@ struct solve_command {
   cg_options solve;
   std::optional<double> tolerance;  // none: by the precision
   std::string b, out, plot;         // files; empty: none
-  std::string preconditioner = "none", method = "cg", device = "cpu";
+  std::string preconditioner = "none", method = "cg";
+  std::string device;  // empty: chosen
   bool as_json = false;
 };
 
@@ -42,6 +44,7 @@ template <class V> json json_of(const solve_command& options, const csr<V>& a, c
           {"preconditioner", options.preconditioner},
           {"method", options.method},
           {"device", name_of(found.plan.kind)},
+          {"threads", thread_count()},
           {"kernel", found.plan.kernel},
           {"vectors", found.vectors},
           {"iterations", found.iterations},
@@ -175,7 +178,7 @@ template <class V> void run_in(solve_command& options) {
 }
 
 void require_valid(const solve_command& options) {
-  require_output(options.out, "a vector", {".mtx", ".npz"});
+  require_vector_output(options.out);
   require_one_output("solve", options.out, options.as_json);
   require_output(options.plot, "a plot", {".png"});
   if (options.matrix.name == "-" && options.b == "-")
@@ -186,7 +189,7 @@ void run(solve_command& options) {
   require_valid(options);
   options.solve.by = options.preconditioner == "jacobi" ? preconditioner::jacobi : preconditioner::none;
   options.solve.method = options.method == "blas" ? cg_method::blas : cg_method::fused;
-  options.solve.plan.on = find_device(options.device);
+  options.solve.plan.on = choose_device(options.device, options.solve.plan.kernel);
   require_kernel(options.solve.plan.kernel, options.solve.plan.on->kind(),
                  options.method == "cg" || options.solve.plan.on->is_host());
   with_precision(options.matrix.precision, [&](auto zero) { run_in<decltype(zero)>(options); });
@@ -197,7 +200,7 @@ void run(solve_command& options) {
 void set_up_solve(command& c) {
   auto& options = c.runs(run);
   options.matrix.add_to(c);
-  c.file("--b", options.b, "Right-hand side, .mtx or .npz (all ones)");
+  c.file("--b", options.b, fmt::format("Right-hand side, {} (all ones)", vector_files));
   c.number("--tolerance", options.tolerance, "T", {0, 1},
            "Stop when |b - A x| <= T |b| (1e-8; 1e-5 in float)");
   c.number("--max-iterations", options.solve.max_iterations, "N", {1, 1e15},
@@ -206,10 +209,10 @@ void set_up_solve(command& c) {
            "none, or jacobi: the diagonal of the matrix (none)");
   c.choice("--method", options.method, {"cg", "blas"},
            "cg: three passes per iteration; blas: one call per operation, for comparison (cg)");
-  c.device(options.device, "Device to run on (cpu)");
+  c.device(options.device);
   c.kernel(options.solve.plan.kernel);
   c.remember(options.solve.plan.remembered);
-  c.file("-o,--out", options.out, "Write x to this .mtx or .npz file, - for standard output");
+  c.file("-o,--out", options.out, "Write x to this .mtx, .npy, .npz or .txt file, - for standard output");
   c.file("--plot", options.plot, "Plot the residual over the iterations to this .png file");
   c.json(options.as_json);
   c.footer(

@@ -42,6 +42,13 @@ class Program(InFolder):
         self.assert_fails(2, saying="--help")
         self.assert_fails(2, "frobnicate", saying="there is no command 'frobnicate'")
         self.assert_fails(2, "--frobnicate", saying="there is no option '--frobnicate'")
+        self.assert_fails(2, "info", "a.mtx", "--precision", saying="info: --precision needs a value")
+        self.assert_fails(2, "info", "a.mtx", "--threads", "1", "--threads", "2", saying="info: --threads is given more than once")
+        for words in [["multiply", "a.mtx", "--x", ""], ["info", ""], ["check", ""], ["plan", "a.mtx", "--kernel", ""],
+                      ["bench", "a.mtx", "--kernels", ""], ["solve", "a.mtx", "-o", ""]]:  # fmt: skip
+            self.assert_fails(2, *words, saying="the value is empty")
+        self.assert_fails(2, "heat", "--cells", "1e3", saying="'1e3' is not a whole number from 1 to 2147483647")
+        self.assert_fails(1, "check", "a.mtx", "missing.mtx", saying="missing.mtx: there is no such file")
         self.assert_fails(2, "info", saying="MATRIX is required")
         self.assert_fails(2, "info", "a.mtx", "b.mtx", saying="b.mtx")
         self.assert_fails(2, "info", "a.mtx", "--precision", "half", saying="half")
@@ -51,12 +58,15 @@ class Program(InFolder):
     def test_a_misspelt_name_gets_a_suggestion(self):
         self.assert_fails(2, "inof", "a.mtx", saying="there is no command 'inof'; did you mean 'info'?")
         self.assert_fails(2, "--versoin", saying="did you mean '--version'?")
+        self.assert_fails(2, "hlep", saying="did you mean '--help'?")
         self.assert_fails(2, "info", "a.mtx", "--jsn", saying="there is no option '--jsn'; did you mean '--json'?")
         self.assert_fails(2, "info", "a.mtx", "--precison=float", saying="did you mean '--precision'?")
         self.assert_fails(2, "info", "a.mtx", "--precision", "duoble", saying="did you mean 'double'?")
         self.assert_fails(2, "multiply", "a.mtx", "--kernel", "csr_mrge", saying="did you mean 'csr_merge'?")
         self.assert_fails(2, "bench", "a.mtx", "--device", "cpu", "--kernels", "csr_balancd", saying="did you mean 'csr_balanced'?")
         self.assert_fails(2, "plan", "a.mtx", "--device", "emulater", saying="did you mean 'emulator'?")
+        self.assert_fails(2, "convert", "a.mtx", "b.mxt", saying="did you mean '.mtx'?")
+        self.assert_fails(2, "multiply", "a.mtx", "-o", "y.ny", saying="did you mean '.npy'?")
         self.assert_fails(1, "info", "poison2d:30", saying="did you mean 'poisson2d'?")
         self.assert_fails(2, "generate", "poison2d", "30", "g.mtx", saying="did you mean 'poisson2d'?")
         for words in [["frobnicate"], ["info", "a.mtx", "--frobnicate"], ["multiply", "a.mtx", "--kernel", "magic"]]:
@@ -101,6 +111,25 @@ class Program(InFolder):
 
         self.assert_fails(1, "info", "diagonal:500000000", saying="out of memory", preexec_fn=limit)
 
+    def test_what_no_memory_holds_is_refused_before_it_is_generated(self):
+        saying = "uniform:2000000000:10000: out of memory: a matrix of 2000000000 rows and 20000000000000 entries takes "
+        for words in [["info"], ["solve"], ["plan"], ["pagerank"]]:
+            self.assert_fails(1, *words, "uniform:2000000000:10000", saying=saying)
+        self.assert_fails(1, "generate", "uniform", "2000000000", "10000", "g.mtx", saying=saying)
+        self.assert_fails(2, "info", "poisson2d:99999999999", saying="past what an index holds")
+        self.assert_fails(2, "info", "poisson3d:2000", saying="make more rows than the 2147483647 an index holds")
+
+    def test_threads_are_an_option_of_every_command_that_computes(self):
+        for words in [["info", "a.mtx"], ["multiply", "a.mtx"], ["plan", "a.mtx"], ["pagerank", "a.mtx"], ["heat", "--steps", "1"],
+                      ["solve", "poisson2d:3"]]:  # fmt: skip
+            self.assertEqual(self.json_of(*words, "--threads", "1")["threads"], 1, words)
+        self.assertEqual(self.json_of("check", "a.mtx", "--device", "cpu", "--threads", "3")[0]["threads"], 3)
+        self.assertIn("CPU, 1 thread", self.output_of("plan", "poisson2d:150", "--device", "cpu", "--threads", "1"))
+        for command in [c for c in COMMANDS if c not in ["list", "completion"]]:
+            self.assertIn("--threads N", self.output_of(command, "--help"))
+            for bad in ["0", "-1", "4097", "99999999999999999999", "two", "1.5"]:
+                self.assert_fails(2, command, "--threads", bad, saying=f"{command}: --threads: '{bad}' is not a whole number from 1 to 4096")
+
     def test_an_existing_file_is_taken_before_a_generator(self):
         self.write("heat:3", LECTURE)
         self.assertEqual(self.json_of("info", "heat:3")["entries"], 7)
@@ -137,6 +166,13 @@ class Info(InFolder):
         self.assertEqual(found["duplicates_summed"], 1)
         self.assertEqual((found["entries"], found["explicit_zeros"]), (2, 1))
 
+    def test_counts_what_is_not_finite(self):
+        self.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n1 4 4\n1 1 nan\n1 2 -inf\n1 3 inf\n1 4 2\n")
+        found = self.json_of("info", "n.mtx")
+        self.assertEqual((found["nans"], found["infinities"]), (1, 2))
+        self.assertIn("  not finite     1 NaN, 2 infinities\n", self.output_of("info", "n.mtx"))
+        self.assertNotIn("not finite", self.output_of("info", "a.mtx"))
+
     def test_names_a_refused_format(self):
         found = {f["name"]: f for f in self.json_of("info", "dense_rows:3000:2:1")["formats"]}
         self.assertIn("padding", found["ell"]["refused"])
@@ -145,7 +181,7 @@ class Info(InFolder):
         found = {f["name"]: f for f in self.json_of("info", "a.mtx")["formats"]}
         self.assertIn("not symmetric", found["sbsr"]["refused"])
         self.assertIsNone(found["sbsr"]["bytes"])
-        self.assertRegex(self.output_of("info", "a.mtx"), r"\n  sbsr +refused: \(.* not symmetric")
+        self.assertRegex(self.output_of("info", "a.mtx"), r"\n  sbsr +refused: not symmetric: row 1, column 3 and row 3, column 1 \(counted from 1\) differ")
 
     def test_sees_symmetry(self):
         self.assertIn("symmetric, pattern and values", self.output_of("info", "poisson2d:5"))
@@ -350,7 +386,9 @@ class ConvertAndGenerate(InFolder):
     def test_generate_says_what_is_wrong(self):
         self.assert_fails(2, "generate", "nonsense", "3", "g.mtx", saying="nonsense")
         self.assert_fails(2, "generate", "poisson2d", "g.mtx", saying="NX is missing")
-        self.assert_fails(2, "generate", "poisson2d", "3", saying="the file to write is missing: after '3', give a name that ends in .mtx or .npz")
+        self.assert_fails(2, "generate", "poisson2d", "3", saying="the file to write is missing: give it at the end, as in 'nz generate poisson2d 3 matrix.mtx'; it ends in .mtx or .npz")
+        self.assert_fails(2, "generate", "poisson2d", "3.5", saying="the file to write is missing")
+        self.assert_fails(2, "generate", "poisson2d", saying="the file to write is missing")
         self.assert_fails(2, "generate", "heat", "3", "4", "g.mtx")
         for seed in ["-1", "x", "1.5", "18446744073709551616"]:
             self.assert_fails(2, "generate", "uniform", "9", "g.mtx", "--seed", seed, saying="is not a whole number of up to 19 digits")
@@ -384,8 +422,32 @@ class Multiply(InFolder):
             with self.subTest(place):
                 self.assertEqual(self.product("a.mtx", *options, *place), [11, -1, 39, 9])
 
+    def test_vectors_are_files_of_every_kind(self):
+        self.write("x.txt", "# in two lines\n1 2\n3, 4\n")
+        wanted = [6, 0, 20, 5]
+        self.assertEqual(self.product("a.mtx", "--x", "x.txt"), wanted)
+        for name in ["y.mtx", "y.npy", "y.npz", "y.txt"]:
+            self.run_nz("multiply", "a.mtx", "--x", "x.txt", "-o", name)
+            self.assertEqual(self.product("a.mtx", "--alpha", "0", "--beta", "1", "--y", name), wanted)
+            self.run_nz("solve", "diagonal:4", "--b", name, "-o", "x" + name)
+            self.assertEqual([round(v, 9) for v in self.product("diagonal:4", "--x", "x" + name)], wanted)
+            self.run_nz("heat", "--initial", name, "--steps", "0", "-o", "q" + name)
+            self.assertEqual(self.product("diagonal:4", "--alpha", "0", "--beta", "1", "--y", "q" + name), wanted)
+            if not name.endswith(".txt"):  # for pages, lines of text are names and weights
+                self.run_nz("pagerank", "a.mtx", "--personalize", name, "-o", "r" + name)
+        piped = self.output_of("multiply", "a.mtx", "--x", "-", "-o", "-", input=b"1\n2\n3\n4\n")
+        self.assertTrue(piped.endswith("\n6\n0\n20\n5\n"))
+        self.write("bad.txt", "1\ntwo\n")
+        self.assert_fails(1, "multiply", "a.mtx", "--x", "bad.txt", saying="bad.txt:2: 'two' is not a number")
+
+    def test_takes_a_plan_where_no_kernel_is_named(self):
+        self.assertEqual(self.json_of("multiply", "a.mtx", "--device", "cpu")["kernel"], "csr_balanced")
+        found = self.json_of("multiply", "a.mtx", "--device", "emulator")
+        self.assertEqual((found["device"], found["first"]), ("emulator", [4, 0, 7, 2]))
+        self.assertEqual(self.json_of("multiply", "a.mtx", "--kernel", "csr_serial")["kernel"], "csr_serial")
+
     def test_summary(self):
-        found = self.json_of("multiply", "a.mtx")
+        found = self.json_of("multiply", "a.mtx", "--kernel", "csr_serial")
         self.assertEqual((found["sum"], found["norm_1"], found["norm_max"]), (13, 13, 7))
         self.assertAlmostEqual(found["norm_2"], (16 + 49 + 4) ** 0.5)
         self.assertEqual(found["first"], [4, 0, 7, 2])
@@ -398,6 +460,7 @@ class Multiply(InFolder):
         self.assertEqual((found["norm_max"], found["first"]), (None, [None]))
         self.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n2 1 2\n1 1 nan\n2 1 5\n")
         self.assertIsNone(self.json_of("multiply", "n.mtx")["norm_max"])  # also where a number follows it
+        self.assertIn("|y|_max   nan\n", self.output_of("multiply", "n.mtx"))
 
     def test_writes_a_file(self):
         self.assertEqual(self.output_of("multiply", "a.mtx", "-o", "y.mtx"), "")
@@ -445,6 +508,7 @@ class CheckAndList(InFolder):
                 if result["verdict"] == "ok":
                     self.assertLessEqual(result["error_in_bounds"], 1)
                 else:
+                    self.assertNotEqual(result["bytes"], 0)  # not known: null
                     reason = {"bsr": "full", "sbs": "s(quare|ymmetric)"}.get(result["kernel"][:3], "padding")
                     self.assertRegex(result["why"], reason)
         self.assertIn("refused", str(matrices[-1]))

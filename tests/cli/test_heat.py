@@ -81,9 +81,9 @@ class Heat(InFolder):
         for dim, side in [("1", 64), ("2", 8), ("3", 4)]:
             found = self.json_of("heat", "--initial", "q.mtx", "--dim", dim, "--steps", "1")
             self.assertEqual((found["cells"], found["total_cells"]), (side, 64))
-        self.assert_fails(1, "heat", "--initial", "q.mtx", "--cells", "9", saying="q.mtx: 64 temperatures do not fill")
+        self.assert_fails(1, "heat", "--initial", "q.mtx", "--cells", "9", saying="q.mtx: the file has 64 temperatures, but a grid of 9 cells a side in 1 dimension has 9")
         self.start_with(1, 2, 3)
-        self.assert_fails(1, "heat", "--initial", "q.mtx", "--dim", "2", saying="do not fill")
+        self.assert_fails(1, "heat", "--initial", "q.mtx", "--dim", "2", saying="the file has 3 temperatures, but a grid of 2 cells a side in 2 dimensions has 4")
 
     def test_methods_kernels_and_devices_agree(self):
         words = ["heat", "--dim", "2", "--cells", "12", "--steps", "9", "-o"]
@@ -158,7 +158,7 @@ class Heat(InFolder):
         self.assert_fails(1, "heat", "--cells", "5", "-o", "nowhere/q.mtx", saying="nowhere")
         self.assertEqual(self.names(), before)
         self.start_with(1, "nan", 3)
-        self.assert_fails(1, "heat", "--initial", "q.mtx", saying="temperature 2 is not finite")
+        self.assert_fails(1, "heat", "--initial", "q.mtx", saying="temperature 2, counted from 1, is not finite")
 
     def test_rounding_that_keeps_it_from_the_end_is_a_failure(self):
         words = ["heat", "--cells", "50", "--boundary", "insulated", "--precision", "float", "--epsilon", "1e-15"]

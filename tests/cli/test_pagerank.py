@@ -124,7 +124,7 @@ class PageRank(InFolderOfGraphs):
         numpy.testing.assert_allclose(column, self.ranks("lecture.mtx"), atol=1e-8)
         text = self.output_of("pagerank", "lecture.mtx", "-o", "-")
         self.assertTrue(text.startswith("%%MatrixMarket matrix array real general\n"))
-        self.assert_fails(2, "pagerank", "lecture.mtx", "-o", "rank.csv", saying=".mtx, .npz, .txt or .tsv")
+        self.assert_fails(2, "pagerank", "lecture.mtx", "-o", "rank.csv", saying=".mtx, .npy, .npz, .txt or .tsv")
         self.assert_fails(2, "pagerank", "lecture.mtx", "-o", "-", "--json", saying="standard output")
         self.assert_fails(1, "pagerank", "lecture.mtx", "-o", "nowhere/rank.mtx", saying="there is no folder nowhere")
         # Found out before the iterations that take forever.
@@ -186,7 +186,7 @@ class PageRank(InFolderOfGraphs):
     def test_wrong_usage(self):
         self.assert_fails(2, "pagerank", saying="GRAPH is required")
         for option, bad in [("--damping", "1.5"), ("--damping", "nan"), ("--tolerance", "-1"), ("--top", "-1"),
-                            ("--max-iterations", "few"), ("--sinks", "drown"), ("--method", "guess")]:
+                            ("--max-iterations", "few"), ("--max-iterations", "-3"), ("--sinks", "drown"), ("--method", "guess")]:
             self.assert_fails(2, "pagerank", "lecture.mtx", option, bad, saying=option)
         self.assert_fails(2, "pagerank", "lecture.mtx", "--kernel", "csr_magic", saying="csr_balanced")
         self.assert_fails(1, "pagerank", "lecture.mtx", "--method", "cusparse", saying="needs the device cuda")

@@ -196,7 +196,7 @@ class Solve(InFolder):
             self.assertNotIn(kernel + ",", said)
 
     def test_refuses_wrong_usage(self):
-        for words in (["two.mtx", "-o", "x.txt"], ["two.mtx", "--plot", "x.jpg"], ["two.mtx", "--tolerance", "-1"],
+        for words in (["two.mtx", "-o", "x.csv"], ["two.mtx", "--plot", "x.jpg"], ["two.mtx", "--tolerance", "-1"],
                       ["two.mtx", "--preconditioner", "ilu"], ["two.mtx", "--kernel", "none_such"], ["-", "--b", "-"],
                       ["two.mtx", "--json", "-o", "-"], ["two.mtx", "--max-iterations", "0"]):
             self.refuse(*words, status=2)

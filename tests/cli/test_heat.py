@@ -28,7 +28,7 @@ class Heat(InFolder):
     def test_says_what_came_of_it_and_shows_it(self):
         text = self.output_of("heat", "--cells", "40")
         self.assertRegex(text, r"\Aheat  40 cells, fixed, hot-centre; double\n  [\d,]+ steps of \S+ to t = \S+; \|\|A q\|\| = ")
-        self.assertIn("stencil on cpu", text)
+        self.assertRegex(text, "stencil on (cpu|cuda)")
         picture = [line for line in text.splitlines() if line.startswith("│")]
         self.assertEqual(len(picture), 12)
         self.assertGreater(picture[-1].count("@"), picture[0].count("@"))  # it starts at the bottom

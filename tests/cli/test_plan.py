@@ -6,6 +6,7 @@ import unittest
 from in_folder import LECTURE, InFolder
 
 MEASURED = "poisson2d:150"  # large enough for a plan to measure
+ON_CPU = ["--device", "cpu"]
 
 
 class Plan(InFolder):
@@ -14,7 +15,7 @@ class Plan(InFolder):
         return [k["name"] for k in kernels if k["candidate"] and k["runs_on"] == device]
 
     def test_says_which_kernel_and_why(self):
-        text = self.output_of("plan", MEASURED)
+        text = self.output_of("plan", MEASURED, *ON_CPU)
         self.assertRegex(text, rf"\A{MEASURED}  double\n\w+(, reordered)?: .+\n")
         self.assertIn("22500 × 22500, 111900 entries", text)
         self.assertRegex(text, r"\n  machine +CPU, \d+ threads?, \w+; reads this matrix at [\d.e+]+ GB/s\n")
@@ -24,7 +25,7 @@ class Plan(InFolder):
 
     def test_the_figures_fit_together(self):
         for precision in ["float", "double"]:
-            found = self.json_of("plan", MEASURED, "--expected", "5000", "--precision", precision)
+            found = self.json_of("plan", MEASURED, *ON_CPU, "--expected", "5000", "--precision", precision)
             self.assertEqual(found["precision"], precision)
             self.assertEqual(sorted(c["kernel"] for c in found["candidates"]), sorted(self.candidates()))
             chosen = [c for c in found["candidates"] if c["chosen"]]
@@ -38,7 +39,7 @@ class Plan(InFolder):
                     self.assertGreaterEqual(c["seconds"], 0.9 * found["seconds"], c["kernel"])
 
     def test_few_multiplies_and_small_matrices_are_not_measured(self):
-        for words in [[MEASURED, "--expected", "1"], ["a.mtx"]]:
+        for words in [[MEASURED, "--expected", "1", *ON_CPU], ["a.mtx", *ON_CPU]]:
             found = self.json_of("plan", *words)
             self.assertEqual((found["kernel"], found["candidates"], found["seconds"]), ("csr_balanced", [], None))
             self.assertIn("csr_balanced: fewer than", self.output_of("plan", *words))
@@ -48,20 +49,20 @@ class Plan(InFolder):
         self.assert_fails(2, "plan", "a.mtx", "--kernel", "csr_magic", saying="csr_balanced")
 
     def test_holds_the_memory_budget(self):
-        mib = self.json_of("plan", MEASURED)["csr_bytes"] / 2**20
-        self.assertLessEqual(self.json_of("plan", MEASURED, "--memory-budget", str(mib))["bytes"], mib * 2**20)
-        self.assert_fails(1, "plan", MEASURED, "--memory-budget", "0.001", saying="csr_balanced takes")
+        mib = self.json_of("plan", MEASURED, *ON_CPU)["csr_bytes"] / 2**20
+        self.assertLessEqual(self.json_of("plan", MEASURED, *ON_CPU, "--memory-budget", str(mib))["bytes"], mib * 2**20)
+        self.assert_fails(1, "plan", MEASURED, *ON_CPU, "--memory-budget", "0.001", saying="csr_balanced takes")
 
     def test_remembers(self):
-        first = self.json_of("plan", MEASURED, "--remember", "choices.json")
+        first = self.json_of("plan", MEASURED, *ON_CPU, "--remember", "choices.json")
         self.assertFalse(first["remembered"])
         choices = json.loads((self.folder / "choices.json").read_text())["choices"]
         self.assertEqual([c["kernel"] for c in choices.values()], [first["kernel"]])
-        second = self.json_of("plan", MEASURED, "--remember", "choices.json")
+        second = self.json_of("plan", MEASURED, *ON_CPU, "--remember", "choices.json")
         self.assertEqual((second["remembered"], second["kernel"], second["candidates"]), (True, first["kernel"], []))
 
     def test_a_file_of_something_else_is_left_alone(self):
-        self.assert_fails(1, "plan", MEASURED, "--remember", "a.mtx", saying="a.mtx: not a file of choices: it is not JSON")
+        self.assert_fails(1, "plan", MEASURED, *ON_CPU, "--remember", "a.mtx", saying="a.mtx: not a file of choices: it is not JSON")
         self.assertEqual((self.folder / "a.mtx").read_text(), LECTURE)
 
     def test_plans_for_a_gpu_in_the_emulator(self):

@@ -79,7 +79,8 @@ prepared_product<V> prepare(const csr<V>& a, const multiply_options& options,
                             const std::shared_ptr<device>& on) {
   if (!options.kernel.empty()) {
     const kernel_row& kernel = find_named_kernel(options.kernel, on->kind());
-    return {&kernel, kernel.prepare(a, {.budget = options.budget, .on = on, .simd = options.simd, .is_trusted = true})};
+    return {&kernel, kernel.prepare(
+                         a, {.budget = options.budget, .on = on, .simd = options.simd, .is_trusted = true})};
   }
   const auto made = std::make_shared<const plan<V>>(
       make_plan(trusted(csr_view<V>(a)), {.on = on, .expected_multiplies = 1, .simd = options.simd}));

@@ -19,7 +19,7 @@
 namespace fuzz {
 namespace {
 
-constexpr std::size_t most_text = std::size_t{4} << 20;
+constexpr std::size_t most_text = std::size_t{1} << 20;
 
 template <class V> std::optional<csr<V>> read_any(const memory_file& file, int threads) try {
   return nz::read<V>(file.path(), {.threads = threads, .block_bytes = 256});

@@ -22,6 +22,7 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::size_t longest_header = 65536;  // NumPy itself reads no more than 10,000
 constexpr std::size_t longest_text = 64;
+constexpr std::uint64_t most_length = std::uint64_t{1} << 60;
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 
 template <class... Args>
@@ -115,19 +116,28 @@ struct source {
 };
 source source_of(zip_member& in) { return {in, in.where(), in.entry().size, in.entry().content.size()}; }
 
-header read_header(byte_stream& in, const std::string& where) {
-  unsigned char start[12] = {};  // magic, version 1.0 to 3.0, the length of the header in 2 or 4 bytes
-  const std::span bytes(reinterpret_cast<char*>(start), sizeof start);
-  if (in.read(bytes.first(10)) < 10 || !std::string_view(bytes.data(), 10).starts_with(magic))
-    fail(where, "it does not start as a .npy array does");
-  const int version = start[6];
+/// Where the text of a header is, as the begin of an array says.
+struct header_place {
+  std::size_t begin, length;
+};
+
+/// `start` has at least 12 bytes, or all there are: magic, version, the length of the header in 2 or 4 bytes.
+header_place find_header(std::string_view start, const std::string& where) {
+  if (start.size() < 10 || !start.starts_with(magic)) fail(where, "it does not start as a .npy array does");
+  const auto byte = [&](std::size_t at) { return std::size_t{static_cast<unsigned char>(start[at])}; };
+  const std::size_t version = byte(6);
   if (version < 1 || version > 3) fail(where, "version {} of .npy is not known", version);
-  if (version > 1 && in.read(bytes.last(2)) < 2) fail(where, "it ends within its header");
-  const std::size_t length = start[8] | start[9] << 8 | start[10] << 16 | std::size_t{start[11]} << 24;
+  if (version > 1 && start.size() < 12) fail(where, "it ends within its header");
+  const std::size_t length = byte(8) | byte(9) << 8 | (version > 1 ? byte(10) << 16 | byte(11) << 24 : 0);
   if (length > longest_header) fail(where, "a header of {} bytes is too long", length);
-  std::string text(length, '\0');
-  if (in.read(text) < length) fail(where, "it ends within its header");
-  return parse_header(text, where);
+  return {version > 1 ? 12U : 10U, length};
+}
+
+header read_header(byte_stream& in, const std::string& where) {
+  const header_place place = find_header(in.peek().substr(0, 12), where);
+  std::string text(place.begin + place.length, '\0');
+  if (in.read(text) < text.size()) fail(where, "it ends within its header");
+  return parse_header(std::string_view(text).substr(place.begin), where);
 }
 
 void expect_end(byte_stream& in, const std::string& where) {
@@ -276,6 +286,21 @@ header parse_header(std::string_view text, const std::string& where) {
   if (!in.is_at_end() || !has_descr || !has_shape) in.fail_here();
   parse_descr(h, where);
   return h;
+}
+
+std::optional<std::uint64_t> length_of(std::string_view start, const std::string& where) {
+  if (start.size() < 12) return std::nullopt;
+  const header_place place = find_header(start, where);
+  const std::size_t begin = place.begin + place.length;
+  if (start.size() < begin) return std::nullopt;
+  const header h = parse_header(start.substr(place.begin, place.length), where);
+  std::uint64_t length = h.bytes;
+  for (const std::uint64_t count : h.shape)
+    if (count > 0 && length > most_length / count)
+      fail(where, "it declares more than any file holds");
+    else
+      length *= count;
+  return begin + length;
 }
 
 std::string make_header(std::string_view descr, std::string_view shape) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ struct header {
 /// Parses the text of a header. Throws `parse_error`, and `unsupported` for types that are not read
 /// (big-endian, complex, structured, …); messages start with `where`.
 header parse_header(std::string_view text, const std::string& where);
+
+/// The length of an array that begins with `start`, header and all; nothing if that is too short to tell.
+std::optional<std::uint64_t> length_of(std::string_view start, const std::string& where);
 
 /// The start of a file: magic, version 1.0 and a header padded to a multiple of 64 bytes.
 std::string make_header(std::string_view descr, std::string_view shape);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/errors.hpp>
+#include <nonzero/io/npy_internal.hpp>
 #include <nonzero/io/zip_internal.hpp>
 
 // The layout: each member's header and content, the directory, the end record. A member or a file of more
@@ -211,6 +212,7 @@ class zip_follower {
       if (is_over_) fail(path_, "it goes on after its end");
       const std::string_view rest = zip.substr(at_);
       const std::uint64_t length = inflate_         ? inflated_length(rest)
+                                   : array_         ? array_length(rest)
                                    : is_descriptor_ ? descriptor_length(rest)
                                                     : record_length(rest);
       if (length == 0) return;
@@ -234,7 +236,7 @@ class zip_follower {
     is_over_ = rest.size() >= end_bytes;
     return is_over_ ? end_bytes + load_16(rest, 20) : 0;
   }
-  /// Of a member that is compressed and whose size is not known, only the header.
+  /// Of a member whose size is not known, only the header.
   std::uint64_t member_length(std::string_view rest) {
     const std::uint64_t header = local_length(rest);
     if (rest.size() < header) return 0;
@@ -242,12 +244,11 @@ class zip_follower {
     if (f.name.empty()) fail(path_, "a member without a name");
     is_descriptor_ = (f.flags & has_descriptor) != 0;
     if (f.packed > 0 || !is_descriptor_) return header + f.packed;
+    // An array tells itself how long it is.
     if (f.method == 0)
-      throw unsupported(
-          fmt::format("{}: member {} is stored without its size, which cannot be read from a pipe; "
-                      "compress it, or write a file",
-                      path_, f.name));
-    inflate_.emplace(-15);
+      array_ = fmt::format("{}: member {}", path_, f.name);
+    else
+      inflate_.emplace(-15);
     return header;
   }
   std::uint64_t inflated_length(std::string_view rest) {
@@ -267,6 +268,11 @@ class zip_follower {
     } while (z.avail_in > 0 || z.avail_out == 0);
     return given;
   }
+  std::uint64_t array_length(std::string_view rest) {
+    const std::optional<std::uint64_t> length = npy::length_of(rest, *array_);
+    if (length) array_.reset();
+    return length.value_or(0);
+  }
   std::uint64_t descriptor_length(std::string_view rest) {
     constexpr std::size_t longest = 24;
     if (rest.size() < longest + local_magic.size()) return 0;
@@ -284,6 +290,7 @@ class zip_follower {
   std::uint64_t at_ = 0;
   bool is_over_ = false, is_descriptor_ = false;  // the end record was seen; a descriptor is next
   std::optional<inflater> inflate_;               // of the member that is arriving
+  std::optional<std::string> array_;              // the name in messages of a stored member that is next
 };
 
 /// Reads all of a pipe; memory grows with what comes.

@@ -113,7 +113,8 @@ TEST(Sbsr, RefusesWhatIsNotSquareSymmetricOrOfFullBlocks) {
   a.val[1] = -0.0, a.val[4] = 0.0;  // equal, but not the same bits
   expect_refusal(a, "not symmetric bit by bit", {.block_size = 2});
   expect_refusal(example, "not all full blocks of 3 x 3", {.block_size = 3});
-  expect_refusal(example, "the rows from 5 on (counted from 1) are not all full blocks of 4 x 4", {.block_size = 4});
+  expect_refusal(example, "the rows from 5 on (counted from 1) are not all full blocks of 4 x 4",
+                 {.block_size = 4});
   expect_refusal(example, "no blocks of size 5; choose 2, 3 or 4", {.block_size = 5});
   expect_refusal({3, 3, {0, 1, 2, 3}, {0, 1, 2}, {1, 1, 1}}, "not all entries are in full blocks");
   expect_refusal({}, "not all entries are in full blocks");

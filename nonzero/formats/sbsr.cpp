@@ -44,9 +44,10 @@ template <class V> void require_symmetric_sample(csr_view<V> a) {
       const index *begin = a.col.data() + a.row_begin[j], *end = a.col.data() + a.row_begin[j + 1],
                   *mirrored = std::lower_bound(begin, end, i);
       if (mirrored == end || *mirrored != i || !have_same_bits(a.val[mirrored - a.col.data()], a.val[k]))
-        throw unsupported(fmt::format(
-            "sbsr: ({0}, {1}) and ({1}, {0}), counted from 1, differ: not symmetric; choose another format",
-            i + 1, j + 1));
+        throw unsupported(
+            fmt::format("sbsr: not symmetric: row {0}, column {1} and row {1}, column {0} (counted from 1) "
+                        "differ; choose another format",
+                        i + 1, j + 1));
     }
   }
 }

@@ -231,7 +231,7 @@ class Peers(InFolder):
 
     def test_says_what_is_wrong(self):
         self.assert_fails(2, "bench", "a.mtx", "--peers", "--device", "emulator", saying="--device")
-        self.assert_fails(2, "bench", "a.mtx", "--kernels", "eigen", "--device", "cpu", saying="csr_serial")
+        self.assert_fails(2, "bench", "a.mtx", "--kernels", "eigen", "--device", "cpu", saying="give --peers too")
         self.assert_fails(2, "bench", "a.mtx", "--peers", "--kernels", "magic", saying="csr_serial")
         self.assert_fails(2, "bench", "a.mtx", "--peers", "--peer-seconds", "0")
 

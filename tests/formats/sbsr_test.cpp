@@ -105,7 +105,7 @@ TEST(Sbsr, RefusesWhatIsNotSquareSymmetricOrOfFullBlocks) {
   expect_refusal(a, "6 x 7, not square");
   a = example;
   a.val[2] = std::nextafter(5.0, 6.0);
-  expect_refusal(a, "(1, 5) and (5, 1), counted from 1, differ: not symmetric");
+  expect_refusal(a, "not symmetric: row 1, column 5 and row 5, column 1 (counted from 1) differ");
   expect_refusal(a, "not symmetric bit by bit", {.block_size = 2});
   a = example;
   a.val[1] = 2.5;  // in a block on the diagonal

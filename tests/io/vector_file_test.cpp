@@ -80,7 +80,7 @@ TEST_F(VectorFile, SaysWhereTextIsNoNumber) {
   EXPECT_EQ(refusal("x.txt", "1\n2 two\n"), ":2: 'two' is not a number");
   EXPECT_EQ(refusal("x.txt", "1e39"), ":1: '1e39' is too large for a float");
   EXPECT_EQ(refusal("x.txt", "1e999"), ":1: '1e999' is too large for a float");
-  EXPECT_EQ(refusal("x.txt", ""), ": the file is empty");
+  EXPECT_EQ(refusal("x.txt", ""), ":1: the file is empty");
   EXPECT_EQ(refusal("x.txt", "-").substr(0, 8), ":1: '-' ");
   EXPECT_NE(refusal("x.mtx", "1\n2\n"), "was read");  // what calls itself Matrix Market has to be that
 }

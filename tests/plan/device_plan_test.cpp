@@ -122,7 +122,9 @@ TYPED_TEST(DevicePlan, NeverTakesMoreThanTheMemoryBudget) {
     const auto a = nz::generate::from_spec<V>(spec);
     const auto placed = nz::place_csr(a, this->on_);
     const auto csr = static_cast<double>(placed->storage().bytes);
-    for (const double times : {1.05, 1.15, 8.0}) {
+    // Of a small matrix, what several multiplies at once write besides y is a larger part.
+    const double least = a.rows < 10'000 ? 1.3 : 1.05;
+    for (const double times : {least, 1.1 * least, 8.0}) {
       SCOPED_TRACE(std::string(spec) + " with " + std::to_string(times));
       const auto made =
           nz::make_plan(placed, {.expected_multiplies = 1'000'000, .memory_budget = times * csr});

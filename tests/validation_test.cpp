@@ -436,6 +436,8 @@ TEST(AVectorAtANullPointer, IsRefused) {
   EXPECT_THROW(plan.apply(nowhere, [](index, std::span<double>) { return 0.0; }), nz::shape_error);
   EXPECT_THROW(nz::conjugate_gradients<double>(a, nowhere), nz::shape_error);
   EXPECT_THROW(nz::vector<double>(nullptr, 2), nz::device_error);
+  for (const char* name : {"x.mtx", "x.npz", "x.npy", "x.txt"})
+    EXPECT_THROW(nz::write_vector_file<double>(output(name), nowhere), nz::shape_error);
 }
 
 }  // namespace

@@ -155,6 +155,7 @@ template <class V> std::vector<V> read_vector(const fs::path& path) {
 }
 
 template <class V> void write_vector_file(const fs::path& path, std::span<const V> x) {
+  if (x.data() == nullptr && !x.empty()) throw shape_error("x is a null pointer with a length above 0");
   if (path.extension() == ".npz") return write_column(path, x);
   if (path.extension() == ".npy")
     return write_atomically(

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <nonzero/core/cgroups.hpp>
 #include <nonzero/core/memory.hpp>
 
 namespace nz {
@@ -50,15 +51,6 @@ std::uint64_t left_in(const fs::path& cgroup, const cgroup_files& files) {
   return *limit - std::min(taken, *limit);
 }
 
-/// The least that the cgroups from `name` up to the mount point leave. In a container the name may be that of
-/// the host: then only the mount point exists.
-std::uint64_t left_from(const fs::path& mount, const std::string& name, const cgroup_files& files) {
-  std::uint64_t least = left_in(mount, files);
-  for (fs::path at = fs::path(name).relative_path(); !at.empty(); at = at.parent_path())
-    least = std::min(least, left_in(mount / at, files));
-  return least;
-}
-
 }  // namespace
 
 std::string format_bytes(std::uint64_t bytes) {
@@ -87,18 +79,8 @@ std::uint64_t available_memory(const std::string& root_folder) {
   std::uint64_t least = kibibytes ? *kibibytes * kibibyte
                                   : static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                                         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const fs::path mount = root / "sys/fs/cgroup";
-  std::ifstream in(root / "proc/self/cgroup");
-  for (std::string line; std::getline(in, line);) {  // "4:memory:/a/b" in version 1, "0::/a/b" in version 2
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = ',' + line.substr(first + 1, second - first - 1) + ',';
-    const std::string name = line.substr(second + 1);
-    if (controllers == ",,")
-      least = std::min(least, left_from(mount, name, version_2));
-    else if (controllers.find(",memory,") != std::string::npos)
-      least = std::min(least, left_from(mount / "memory", name, version_1));
-  }
+  for (const auto& [folder, is_version_2] : cgroups_of("memory", root_folder))
+    least = std::min(least, left_in(folder, is_version_2 ? version_2 : version_1));
   return least;
 }
 

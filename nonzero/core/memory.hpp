@@ -1,21 +1,23 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <new>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace nz {
 
 /// There is too little memory for what was asked; nothing was allocated. It is known beforehand: an
 /// allocation may succeed, and the system ends the program when it uses the memory.
 struct not_enough_memory : std::bad_alloc {
-  explicit not_enough_memory(const std::string& message) : message_(message) {}
-  const char* what() const noexcept override { return message_.what(); }
+  explicit not_enough_memory(std::string message)
+      : message_(std::make_shared<const std::string>(std::move(message))) {}
+  const char* what() const noexcept override { return message_->c_str(); }
 
  private:
-  std::runtime_error message_;  // whose copies do not throw
+  std::shared_ptr<const std::string> message_;  // whose copies do not throw
 };
 
 /// The bytes of memory that this process could use now: what Linux says is available, or less where a cgroup

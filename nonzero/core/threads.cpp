@@ -3,15 +3,13 @@
 #include <charconv>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include <fmt/format.h>
 #include <sched.h>
 
+#include <nonzero/core/cgroups.hpp>
 #include <nonzero/core/errors.hpp>
 #include <nonzero/core/threads.hpp>
 
@@ -44,44 +42,6 @@ int processors_of_affinity() {
     if (found > 0) return found;
   }
   return 1;
-}
-
-/// "150000 100000" of cgroup v2's cpu.max, or the two files of v1, as processors; 0: no limit.
-int processors_of_quota(double quota, double period) {
-  return quota > 0 && period > 0 ? std::max(1, static_cast<int>(std::min(1e6, (quota + period - 1) / period)))
-                                 : 0;
-}
-
-int quota_in(const std::string& folder) {
-  double quota = 0, period = 0;
-  std::ifstream(folder + "/cpu.max") >> quota >> period;  // "max" is no number: 0
-  if (period > 0) return processors_of_quota(quota, period);
-  std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
-  std::ifstream(folder + "/cpu.cfs_period_us") >> period;
-  return processors_of_quota(quota, period);
-}
-
-/// The lowest limit of this process's cgroups, from its own to the root; 0: none.
-int processors_of_cgroups() {
-  int lowest = 0;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // "0::/path", or "4:cpu,cpuacct:/path"
-    const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
-    std::string mount = "/sys/fs/cgroup";
-    if (controllers.find(",cpu,") != std::string::npos)
-      mount += "/cpu";
-    else if (controllers != ",,")
-      continue;
-    for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
-      if (path == "/") path.clear();
-      if (const int most = quota_in(mount + path); most > 0)
-        lowest = lowest > 0 ? std::min(lowest, most) : most;
-      if (path.rfind('/') == std::string::npos) break;
-    }
-  }
-  return lowest;
 }
 
 /// What `find` returns, found once. Not a static constant: a thread that forks while another initialises it

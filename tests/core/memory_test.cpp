@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nonzero/core/cgroups.hpp>
 #include <nonzero/core/memory.hpp>
 
 namespace {
@@ -12,6 +13,7 @@ namespace {
 class AvailableMemory : public testing::Test {
  protected:
   void SetUp() override { write("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable:    800 kB\n"); }
+  std::string root() const { return root_.string(); }
   void TearDown() override { std::filesystem::remove_all(root_); }
   void write(const std::string& name, const std::string& text) {
     std::filesystem::create_directories((root_ / name).parent_path());
@@ -47,6 +49,28 @@ TEST_F(AvailableMemory, IsLessWhereACgroupOfVersionOneSaysSo) {
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "204800\n");
   write("sys/fs/cgroup/memory/memory.usage_in_bytes", "102400\n");
   EXPECT_EQ(kibibytes(), 100U);
+}
+
+using ProcessorsOfCgroups = AvailableMemory;
+
+TEST_F(ProcessorsOfCgroups, AreTheFewestOfThoseAround) {
+  EXPECT_EQ(nz::processors_of_cgroups(root()), 0);
+  write("proc/self/cgroup", "0::/outer/inner\n");
+  write("sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
+  EXPECT_EQ(nz::processors_of_cgroups(root()), 0);
+  write("sys/fs/cgroup/outer/cpu.max", "250000 100000\n");
+  EXPECT_EQ(nz::processors_of_cgroups(root()), 3);
+  write("sys/fs/cgroup/outer/inner/cpu.max", "5000 100000\n");
+  EXPECT_EQ(nz::processors_of_cgroups(root()), 1);
+}
+
+TEST_F(ProcessorsOfCgroups, AreThoseOfVersionOne) {
+  write("proc/self/cgroup", "5:cpu,cpuacct:/docker/name_on_the_host\n4:memory:/\n");
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(nz::processors_of_cgroups(root()), 0);
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");
+  EXPECT_EQ(nz::processors_of_cgroups(root()), 4);
 }
 
 TEST(RequireMemory, RefusesWhatNoMachineHas) {

@@ -78,8 +78,8 @@ std::size_t byte_stream::read(std::span<char> into) {
 }
 
 std::string_view byte_stream::peek() {
-  std::string next(tar_block, '\0');
   if (ahead_.size() - taken_ < tar_block) {
+    std::string next(tar_block, '\0');
     next.resize(read(next));
     ahead_ = std::move(next);
     taken_ = 0;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <nonzero/core/counted.hpp>
+#include <nonzero/core/memory.hpp>
 #include <nonzero/core/values.hpp>
 #include <nonzero/io/input_file.hpp>
 #include <nonzero/io/matrix_market.hpp>
@@ -95,11 +96,14 @@ bool is_text(std::string_view start) {
          std::all_of(start.begin(), start.end(), is_of_text);
 }
 
-std::string rest_of(byte_stream& in) {
-  constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+/// A pipe may have no end: now and then there must be room for as much again.
+std::string rest_of(input_file& in) {
+  constexpr std::size_t chunk_bytes = std::size_t{1} << 20, check_every = std::size_t{1} << 28;
   std::string out;
   for (std::size_t got = chunk_bytes; got == chunk_bytes;) {
     const std::size_t size = out.size();
+    if (size > 0 && size % check_every == 0)
+      require_memory(in.path() + ": out of memory: to read on from here takes", 2 * size);
     out.resize(size + chunk_bytes);
     got = in.read({out.data() + size, chunk_bytes});
     out.resize(size + got);

@@ -110,7 +110,7 @@ struct parser {
 
   /// CLI11 counts the values of an option.
   static std::string reason_for(const CLI::ParseError& e) {
-    const std::string text = e.what();
+    std::string text = e.what();
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) == nullptr) return text;
     const bool is_repeated = text.find("received") != std::string::npos;
     return text.substr(0, text.find(':')) + (is_repeated ? " is given more than once" : " needs a value");

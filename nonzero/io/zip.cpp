@@ -189,6 +189,7 @@ std::vector<zip_entry> read_entries(std::string_view zip, const std::string& pat
   const directory d = find_directory(zip, path);
   const std::vector<facts> all = read_directory(zip, d, path);
   std::vector<std::uint64_t> begins;
+  begins.reserve(all.size() + 1);
   for (const facts& f : all) begins.push_back(f.offset);
   begins.push_back(d.begin);
   std::sort(begins.begin(), begins.end());
@@ -196,6 +197,7 @@ std::vector<zip_entry> read_entries(std::string_view zip, const std::string& pat
   if (begins.front() != 0 || begins.back() != d.begin || has_twins)
     fail(path, "its members are not where they should be");
   std::vector<zip_entry> out;
+  out.reserve(all.size());
   for (const facts& f : all)
     out.push_back(member_of(zip, f, *std::upper_bound(begins.begin(), begins.end(), f.offset), path));
   return out;

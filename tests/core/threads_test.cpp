@@ -99,6 +99,7 @@ TEST(InTeam, IsSharedByCallersAtTheSameTime) {
   std::atomic<std::int64_t> wrong{0};
   {
     std::vector<std::jthread> all;
+    all.reserve(callers);
     for (int c = 0; c < callers; ++c)
       all.emplace_back([&] {
         for (int i = 0; i < calls; ++i) {

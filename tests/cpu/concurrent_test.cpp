@@ -18,14 +18,13 @@
 // Everything const may be called from any number of threads at once: each call finds what a call alone finds.
 namespace {
 
-using nz::csr;
-
 /// How many of the calls that 8 threads make at once are wrong.
 int wrong_calls(const std::function<bool(int thread)>& is_right) {
   constexpr int threads = 8, calls = 4;
   std::atomic<int> wrong{0};
   {
     std::vector<std::jthread> all;
+    all.reserve(threads);
     for (int t = 0; t < threads; ++t)
       all.emplace_back([&, t] {
         for (int i = 0; i < calls; ++i) wrong += is_right(t) ? 0 : 1;

@@ -53,7 +53,7 @@ struct work {
   work(const nz::prepared_matrix<double>& a, unsigned salt, int times)
       : host_x(battery::numbers<double>(static_cast<std::size_t>(a.cols()), salt)),
         x(a.where(), host_x),
-        sums(a.where(), std::vector<double>(static_cast<std::size_t>(2 * times), -1.0)) {
+        sums(a.where(), std::vector<double>(2 * static_cast<std::size_t>(times), -1.0)) {
     for (int i = 0; i < times; ++i) y.emplace_back(a.where(), static_cast<std::size_t>(a.rows()));
   }
   void run(const nz::prepared_matrix<double>& a, int time, bool is_step, nz::stream in) {
@@ -61,7 +61,7 @@ struct work {
     if (!is_step) return a.multiply(1.5, x, 0.0, to, in);
     const nz::fused_step<double> step{.alpha = 1.5,
                                       .measure = {{nz::measured::product}, {nz::measured::squared_distance}}};
-    a.apply(x, step, to, sums, in, static_cast<std::size_t>(2 * time));
+    a.apply(x, step, to, sums, in, 2 * static_cast<std::size_t>(time));
   }
 };
 

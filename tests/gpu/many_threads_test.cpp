@@ -24,8 +24,10 @@ TEST(ManyThreads, FindProductsOfTheirOwnVectorsByOneObject) {
   const nz::gpu::device_vector_kernels<double, nz::emulator_queue> blas(on, size);
   const nz::vector<double> ones(on, std::vector<double>(size, 1.0));
   std::vector<nz::vector<double>> found;
+  found.reserve(many_threads::threads);
   for (int t = 0; t < many_threads::threads; ++t) found.emplace_back(on, std::size_t{20});
   std::vector<std::thread> team;
+  team.reserve(many_threads::threads);
   for (int t = 0; t < many_threads::threads; ++t)
     team.emplace_back([&, t] {
       const nz::vector<double> x(on, std::vector<double>(size, t + 1.0));
@@ -45,6 +47,7 @@ __global__ void wait_together_kernel(int* count) {
 TEST(ManyThreads, LaunchMoreLanesThanThereAreStacks) {
   int count = 0;
   std::vector<std::thread> team;
+  team.reserve(40);
   for (int t = 0; t < 40; ++t)
     team.emplace_back([&] {
       nz::emulator_queue queue(*nz::emulator_device(), {});

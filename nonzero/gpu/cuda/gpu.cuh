@@ -80,7 +80,7 @@ class cuda_gpu final : public device {
   /// Memory that any stream may use at once. Throws `device_error` with what is free where it is out of it.
   void* allocate(std::size_t bytes) override;
   /// Waits for all work of the GPU, as cudaFree does: another stream may have been using it. Where that
-  /// fails, as while a graph is captured, the memory is freed by a later call.
+  /// fails, as while a graph is captured, which it ends, the memory is freed by a later call.
   void release(void* memory, std::size_t bytes) noexcept override;
   void copy(void* to, const void* from, std::size_t bytes, stream in) override;
   void synchronize(stream in) override;

@@ -9,7 +9,9 @@ namespace nz {
 
 /// Who launches: a stream, or what is captured in it.
 struct cuda_scratch::user {
-  unsigned long long stream = 0;   // its id, as a handle may be that of a stream destroyed before
+  /// Its id, as a handle may be that of a stream destroyed before. In a capture, where it cannot be asked for
+  /// and ends the capture, the handle: a stream of a capture is not destroyed before its end.
+  unsigned long long stream = 0;
   unsigned long long capture = 0;  // 0: none
   cudaGraph_t graph = nullptr;     // that is being captured
 
@@ -18,8 +20,12 @@ struct cuda_scratch::user {
     require_success(cudaStreamGetCaptureInfo(in, &status, &capture, &graph), "cudaStreamGetCaptureInfo");
     if (status == cudaStreamCaptureStatusInvalidated)
       throw device_error("the capture in this stream has failed before: end it");
-    if (status == cudaStreamCaptureStatusNone) capture = 0;
-    require_success(cudaStreamGetId(in, &stream), "cudaStreamGetId");
+    if (status == cudaStreamCaptureStatusActive) {
+      stream = reinterpret_cast<std::uintptr_t>(in);
+    } else {
+      capture = 0;
+      require_success(cudaStreamGetId(in, &stream), "cudaStreamGetId");
+    }
   }
 };
 

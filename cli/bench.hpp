@@ -77,8 +77,8 @@ struct bench_matrix {
   // Null where there is none that was timed.
   const bench_result* find_baseline(const bench_setting& setting) const;
   const bench_result* find_timed(std::string_view wanted) const;
-  /// Of those that are steady.
-  const bench_result* fastest(std::optional<bool> is_peer = {}) const;
+  /// Of those that are steady, or of all.
+  const bench_result* fastest(std::optional<bool> is_peer = {}, bool steady_only = true) const;
 };
 
 /// The lines above all tables.

@@ -128,10 +128,10 @@ const bench_result* bench_matrix::find_timed(std::string_view wanted) const {
   return nullptr;
 }
 
-const bench_result* bench_matrix::fastest(std::optional<bool> is_peer) const {
+const bench_result* bench_matrix::fastest(std::optional<bool> is_peer, bool steady_only) const {
   const bench_result* best = nullptr;
   for (const bench_result& r : results)
-    if (r.is_right() && is_steady(r.time) && is_peer.value_or(r.is_peer) == r.is_peer &&
+    if (r.is_right() && (is_steady(r.time) || !steady_only) && is_peer.value_or(r.is_peer) == r.is_peer &&
         (best == nullptr || r.time.seconds < best->time.seconds))
       best = &r;
   return best;

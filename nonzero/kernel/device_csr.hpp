@@ -40,7 +40,7 @@ template <class V> struct device_csr {
   bool is_trusted = false;                      // as in csr_view; place_csr and borrow_csr set it
 };
 
-/// As for a csr_view. Where the host cannot read the device's memory, it copies row_begin and col.
+/// As for a csr_view. A GPU looks at its arrays itself; the host copies them only to say what is wrong.
 template <class V> void validate(const device_csr<V>& a);
 /// The matrix as trusted: validated, unless somebody vouches for it. Throws `shape_error` for a null pointer.
 template <class V>

@@ -4,6 +4,7 @@
 
 #include <nonzero/formats/footprint.hpp>
 #include <nonzero/gpu/cuda/gpu.cuh>
+#include <nonzero/gpu/integer_facts.cuh>
 
 namespace nz {
 namespace {
@@ -303,6 +304,16 @@ double cuda_gpu::measure(int times, const std::function<void(stream)>& body, boo
   require_success(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
   const int counted = replay.calls() > 0 ? times / replay.calls() * replay.calls() : times;
   return milliseconds * 1e-3 * times / counted;
+}
+
+std::optional<integer_facts> cuda_gpu::examine(const std::int32_t* numbers, std::size_t count) {
+  const any_capture_allowed allowed;
+  return gpu::examine<cuda_queue>(*this, numbers, count, {own_stream()});
+}
+
+std::optional<integer_facts> cuda_gpu::examine(const std::int64_t* numbers, std::size_t count) {
+  const any_capture_allowed allowed;
+  return gpu::examine<cuda_queue>(*this, numbers, count, {own_stream()});
 }
 
 cuda_stream::cuda_stream(std::shared_ptr<device> on) : on_(std::move(on)) {

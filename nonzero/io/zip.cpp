@@ -10,19 +10,16 @@
 #include <nonzero/io/npy_internal.hpp>
 #include <nonzero/io/zip_internal.hpp>
 
-// The layout: each member's header and content, the directory, the end record. A member or a file of more
-// than 2^32 - 1 bytes has numbers of 64 bits in an extra field, or in a second end record before the first.
 namespace nz {
+
+using namespace zip;
+
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are read as they lie in memory");
 
-constexpr std::string_view local_magic = "PK\3\4", central_magic = "PK\1\2", end_magic = "PK\5\6",
-                           end_64_magic = "PK\6\6", locator_magic = "PK\6\7", descriptor_magic = "PK\7\x08";
 constexpr std::size_t local_bytes = 30, central_bytes = 46, end_bytes = 22, end_64_bytes = 56,
                       locator_bytes = 20;
-constexpr unsigned is_encrypted = 1, has_descriptor = 8;
-constexpr std::uint32_t in_extra_field = 0xffffffff;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 62;
 
 [[noreturn]] void fail(const std::string& path, std::string_view what) {
@@ -54,7 +51,6 @@ struct facts {
 /// Takes the numbers that did not fit into 32 bits from the extra field, in the order in which they are
 /// there.
 void take_64(std::string_view extra, std::initializer_list<std::uint64_t*> numbers, const std::string& path) {
-  constexpr unsigned id_64 = 1;
   if (std::none_of(numbers.begin(), numbers.end(), [](auto* n) { return *n == in_extra_field; })) return;
   while (extra.size() >= 4 && load_16(extra, 0) != id_64)
     extra.remove_prefix(std::min<std::size_t>(4 + load_16(extra, 2), extra.size()));
@@ -176,13 +172,13 @@ zip_entry member_of(std::string_view zip, const facts& f, std::uint64_t end, con
       !agree(local.crc, f.crc) || !agree(local.packed, f.packed) || !agree(local.size, f.size))
     wrong("its header does not agree with the directory");
   if (f.flags & is_encrypted) throw unsupported(fmt::format("{}: member {} is encrypted", path, name));
-  if (f.method != 0 && f.method != 8)
+  if (f.method != stored && f.method != deflated)
     throw unsupported(fmt::format("{}: member {}: compression method {} is not read", path, name, f.method));
   const std::string_view rest = space.substr(header.size());
   if (f.packed > rest.size()) wrong("it is cut off");
   const std::string_view after = rest.substr(f.packed);
   if (!after.empty() && !(is_streamed && is_descriptor(after, f))) wrong("it is followed by other bytes");
-  return {name, f.method == 8, f.crc, f.size, rest.substr(0, f.packed)};
+  return {name, f.method == deflated, f.crc, f.size, rest.substr(0, f.packed)};
 }
 
 std::vector<zip_entry> read_entries(std::string_view zip, const std::string& path) {
@@ -247,7 +243,7 @@ class zip_follower {
     is_descriptor_ = (f.flags & has_descriptor) != 0;
     if (f.packed > 0 || !is_descriptor_) return header + f.packed;
     // An array tells itself how long it is.
-    if (f.method == 0)
+    if (f.method == stored)
       array_ = fmt::format("{}: member {}", path_, f.name);
     else
       inflate_.emplace(-15);

@@ -1,16 +1,36 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <zlib.h>
+
 #include <nonzero/core/array.hpp>
 #include <nonzero/io/decompress_internal.hpp>
 #include <nonzero/io/input_file.hpp>
+#include <nonzero/io/output_file.hpp>
 
+// The layout: each member's header and content, the directory, the end record. A member or a file of more
+// than 2^32 - 1 bytes has numbers of 64 bits in an extra field, or in a second end record before the first.
 namespace nz {
+
+namespace zip {
+
+/// What each kind of record begins with.
+constexpr std::string_view local_magic = "PK\3\4", central_magic = "PK\1\2", end_magic = "PK\5\6",
+                           end_64_magic = "PK\6\6", locator_magic = "PK\6\7", descriptor_magic = "PK\7\x08";
+/// Flags of a member: its content cannot be read, or its check sum and sizes follow it.
+constexpr unsigned is_encrypted = 1, has_descriptor = 8;
+constexpr unsigned stored = 0, deflated = 8;          // methods
+constexpr unsigned id_64 = 1;                         // of the extra field with numbers of 64 bits
+constexpr std::uint32_t in_extra_field = 0xffffffff;  // instead of a number that is there
+
+}  // namespace zip
 
 struct zip_entry {
   std::string name;
@@ -54,6 +74,45 @@ class zip_member final : public byte_stream {
   std::uint64_t done_ = 0;
   std::uint32_t crc_ = 0;
   bool is_at_end_ = false;
+};
+
+/// Writes a zip file from front to back: check sum and compressed size follow each member, as the output may
+/// be a pipe. Members have no time stamp, so that the same matrix gives the same bytes.
+class zip_writer {
+ public:
+  static constexpr std::size_t chunk_bytes = std::size_t{1} << 20;  // in the cache from check sum to write
+
+  zip_writer(output_file& file, bool compress);
+  ~zip_writer();
+  zip_writer(const zip_writer&) = delete;
+  zip_writer& operator=(const zip_writer&) = delete;
+
+  /// `size`: of what is then written; deflate makes it longer by less than a thousandth.
+  void begin_entry(const std::string& name, std::uint64_t size);
+  void write(const void* bytes, std::size_t size);
+  void close();
+
+ private:
+  struct member {
+    std::string name;
+    std::uint64_t begin;
+    bool is_large;  // its sizes are written with 64 bits
+    std::uint64_t packed = 0, size = 0;
+    std::uint32_t crc = 0;
+  };
+
+  std::string facts_of(const member& m) const;
+  void put_in_directory(const member& m);
+  void end_entry();
+  void put_deflated(const unsigned char* from, std::size_t size, int flush);
+  void put(std::string_view bytes);
+
+  output_file& file_;
+  bool compress_;
+  z_stream deflate_{};
+  array<char> deflated_;
+  std::vector<member> members_;
+  std::uint64_t done_ = 0, content_begin_ = 0;  // bytes written; before the member's content
 };
 
 }  // namespace nz

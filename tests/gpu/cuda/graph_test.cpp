@@ -6,25 +6,12 @@
 #include <nonzero/reference/exact.hpp>
 
 #include "tests/battery/battery.hpp"
-#include "tests/gpu/cuda/cuda_call.hpp"
+#include "tests/gpu/cuda/captured.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 namespace {
 
 class GraphOnGpu : public OnGpu {};
-
-struct captured {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t ready = nullptr;
-
-  captured() = default;
-  captured(const captured&) = delete;
-  captured& operator=(const captured&) = delete;
-  ~captured() {
-    if (ready != nullptr) cudaGraphExecDestroy(ready);
-    if (graph != nullptr) cudaGraphDestroy(graph);
-  }
-};
 
 /// Captures a multiply, then replays it with another x each time.
 void check_capture(const nz::kernel_row& kernel, const std::shared_ptr<nz::device>& on) {
@@ -34,24 +21,21 @@ void check_capture(const nz::kernel_row& kernel, const std::shared_ptr<nz::devic
   const auto x0 = battery::numbers<double>(a.cols, 20), y0 = battery::numbers<double>(a.rows, 21);
   nz::vector<double> x(on, x0), y(on, y0);
   const nz::cuda_stream in(on);
-  const auto native = static_cast<cudaStream_t>(nz::stream(in).handle);
   // The first launch loads the kernel's code, which belongs to no graph.
   ready->multiply(1.5, x, 0.0, y, in);
   in.synchronize();
 
   captured made;
-  ASSERT_CUDA(cudaStreamBeginCapture(native, cudaStreamCaptureModeGlobal));
-  EXPECT_NO_THROW(ready->multiply(1.5, x, -0.5, y, in));  // whatever happens, the capture must end
-  ASSERT_CUDA(cudaStreamEndCapture(native, &made.graph));
+  made.capture(in, [&] { ready->multiply(1.5, x, -0.5, y, in); });
+  if (testing::Test::HasFatalFailure()) return;
   std::size_t nodes = 0;
   ASSERT_CUDA(cudaGraphGetNodes(made.graph, nullptr, &nodes));
   ASSERT_GE(nodes, 1U);
-  ASSERT_CUDA(cudaGraphInstantiate(&made.ready, made.graph, 0));
   for (unsigned replay = 0; replay < 3; ++replay) {
     const auto other_x = battery::numbers<double>(a.cols, 30 + replay);
     x.copy_from(other_x, in);
     y.copy_from(y0, in);
-    ASSERT_CUDA(cudaGraphLaunch(made.ready, native));
+    ASSERT_CUDA(cudaGraphLaunch(made.ready, native(in)));
     const auto exact = nz::reference::multiply_exactly<double>(1.5, a, other_x, -0.5, y0);
     EXPECT_LE(nz::reference::largest_error<double>(exact, y.to_host(in)), 1.0L) << "replay " << replay;
   }
@@ -71,20 +55,17 @@ void check_capture_of_step(const nz::kernel_row& kernel, const std::shared_ptr<n
                                     .shift_from = sums.data(),
                                     .measure = {{nz::measured::squared_distance}}};
   const nz::cuda_stream in(on);
-  const auto native = static_cast<cudaStream_t>(nz::stream(in).handle);
   ready->apply(x, step, y, sums, in);
   in.synchronize();
 
   captured made;
-  ASSERT_CUDA(cudaStreamBeginCapture(native, cudaStreamCaptureModeGlobal));
-  EXPECT_NO_THROW(ready->apply(x, step, y, sums, in));
-  ASSERT_CUDA(cudaStreamEndCapture(native, &made.graph));
-  ASSERT_CUDA(cudaGraphInstantiate(&made.ready, made.graph, 0));
+  made.capture(in, [&] { ready->apply(x, step, y, sums, in); });
+  if (testing::Test::HasFatalFailure()) return;
   const std::vector<double> first = sums.to_host(in);
   const auto exact = nz::reference::multiply_exactly<double>(1.5, a, x0, 1.0, b0);
   for (int replay = 0; replay < 3; ++replay) {
     y.copy_from(b0, in);
-    ASSERT_CUDA(cudaGraphLaunch(made.ready, native));
+    ASSERT_CUDA(cudaGraphLaunch(made.ready, native(in)));
     EXPECT_LE(nz::reference::largest_error<double>(exact, y.to_host(in)), 1.0L) << "replay " << replay;
     if (kernel.is_repeatable) {
       EXPECT_EQ(sums.to_host(in), first) << "replay " << replay;

@@ -1,7 +1,6 @@
 #include "tests/gpu/many_threads.hpp"
 
 #include <chrono>
-#include <functional>
 #include <memory>
 
 #include <cuda_runtime_api.h>
@@ -9,7 +8,7 @@
 
 #include <nonzero/gpu/cuda/gpu.cuh>
 
-#include "tests/gpu/cuda/cuda_call.hpp"
+#include "tests/gpu/cuda/captured.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
 // One prepared matrix, and several threads, streams and graphs that multiply by it at once.
@@ -32,8 +31,6 @@ class ManyThreadsOnGpu : public OnGpu {
   }
 };
 
-cudaStream_t native(nz::stream in) { return static_cast<cudaStream_t>(in.handle); }
-
 TEST_F(ManyThreadsOnGpu, MultiplyAndStepByEveryKernelInStreamsOfTheirOwn) {
   const auto made = make_streams(many_threads::threads);
   std::vector<nz::stream> streams;
@@ -50,26 +47,6 @@ TEST_F(ManyThreadsOnGpu, MultiplyAndStepInTheirDefaultStreams) {
   check_all({nz::stream{cudaStreamPerThread}});
 }
 
-/// A graph of multiplies, and what it is made of.
-struct recorded {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t ready = nullptr;
-
-  recorded() = default;
-  recorded(const recorded&) = delete;
-  recorded& operator=(const recorded&) = delete;
-  ~recorded() {
-    if (ready != nullptr) cudaGraphExecDestroy(ready);
-    if (graph != nullptr) cudaGraphDestroy(graph);
-  }
-  void record(nz::stream in, const std::function<void()>& body) {
-    ASSERT_CUDA(cudaStreamBeginCapture(native(in), cudaStreamCaptureModeGlobal));
-    EXPECT_NO_THROW(body());  // whatever happens, the capture must end
-    ASSERT_CUDA(cudaStreamEndCapture(native(in), &graph));
-    ASSERT_CUDA(cudaGraphInstantiate(&ready, graph, 0));
-  }
-};
-
 /// Captured in one stream one after the other, replayed in streams of their own at once; more of them than
 /// there are scratch sets to begin with.
 void check_graphs(const nz::kernel_row& kernel, const std::shared_ptr<nz::device>& on, bool is_step) {
@@ -83,11 +60,11 @@ void check_graphs(const nz::kernel_row& kernel, const std::shared_ptr<nz::device
     together.emplace_back(*ready, 40 + g, 1);
   }
   in.synchronize();
-  std::vector<std::unique_ptr<recorded>> made;
+  std::vector<std::unique_ptr<captured>> made;
   std::vector<std::unique_ptr<nz::cuda_stream>> streams;
   for (std::size_t g = 0; g < graphs; ++g) {
-    made.push_back(std::make_unique<recorded>());
-    made[g]->record(in, [&] { together[g].run(*ready, 0, is_step, in); });
+    made.push_back(std::make_unique<captured>());
+    made[g]->capture(in, [&] { together[g].run(*ready, 0, is_step, in); });
     if (testing::Test::HasFatalFailure()) return;
     streams.push_back(std::make_unique<nz::cuda_stream>(on));
   }
@@ -129,8 +106,8 @@ TEST_F(ManyThreadsOnGpu, GraphsThatEndGiveTheirScratchBack) {
   const nz::cuda_stream in(on);
   some.run(*ready, 0, false, in);
   const auto use_a_graph = [&] {
-    recorded made;
-    made.record(in, [&] { some.run(*ready, 0, false, in); });
+    captured made;
+    made.capture(in, [&] { some.run(*ready, 0, false, in); });
     ASSERT_CUDA(cudaGraphLaunch(made.ready, native(in)));
     in.synchronize();
   };

@@ -37,10 +37,20 @@ class thread_limit {
 
 class team_barrier;
 
+/// The chunks, or other items, that a thread takes: [begin, end).
+struct chunk_range {
+  std::int64_t begin, end;
+};
+
 /// A thread of a team, as its body sees it.
 struct team_thread {
   int number = 0;   // 0 to threads-1; 0 is the caller
   int threads = 1;  // how many there are: maybe fewer than were asked for
+
+  /// What this thread takes of `count` items; the counts of two threads differ by 1 at most.
+  chunk_range equal_range(std::int64_t count) const {
+    return {count * number / threads, count * (number + 1) / threads};
+  }
 
   /// Returns when all threads of the team have called it, except those that ended by an exception.
   void wait_for_others() const;
@@ -48,7 +58,7 @@ struct team_thread {
   team_barrier* barrier = nullptr;  // null for a team of one
 };
 
-/// What team_of runs: a body behind a pointer.
+/// What in_team passes to team.cpp: the type of the body is known to `run` alone.
 struct team_body {
   void (*run)(const void* body, const team_thread& me);
   const void* body;

@@ -174,7 +174,7 @@ template <class A, class V> class binned_two_pass final : public prepared_matrix
     const auto all_segments = static_cast<offset>(chunks_.segments.size());
     const bool is_small = chunks_.cost_before.back() + all_segments * segment_length < least_parallel_cost;
     in_team(is_small ? 1 : 0, [&](const team_thread& me) {
-      const chunk_range segments = equal_range(me, all_segments);
+      const chunk_range segments = me.equal_range(all_segments);
       for (offset p = segments.begin; p < segments.end; ++p)
         use->segment_sums[p] = long_rows_.sum(a_.long_rows, chunks_.segments[p], x);
       for (index panel = 0; panel < a_.panels(); ++panel) {

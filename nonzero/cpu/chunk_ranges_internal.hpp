@@ -14,19 +14,9 @@ namespace nz::cpu {
 /// two microseconds, and much more on a busy machine.
 constexpr offset least_parallel_cost = 16 * 1024;
 
-/// The chunks, or other items, that a thread takes: [begin, end).
-struct chunk_range {
-  offset begin, end;
-};
-
-/// Equal counts, for a thread of a team.
-inline chunk_range equal_range(const team_thread& me, offset count) {
-  return {count * me.number / me.threads, count * (me.number + 1) / me.threads};
-}
-
 /// About equal costs: item i costs cost_before[i + 1] - cost_before[i].
 inline chunk_range equal_cost_range(const team_thread& me, std::span<const offset> cost_before) {
-  const chunk_range cost = equal_range(me, cost_before.back() - cost_before.front());
+  const chunk_range cost = me.equal_range(cost_before.back() - cost_before.front());
   const auto at = [&](offset c) {
     return std::lower_bound(cost_before.begin(), cost_before.end(), cost_before.front() + c) -
            cost_before.begin();
@@ -40,7 +30,7 @@ inline chunk_range equal_cost_range(const team_thread& me, std::span<const offse
 /// touches the memory that it will later read (NUMA).
 inline void for_each_in_team(offset count, const std::function<void(offset)>& body) {
   in_team(count > 1 ? 0 : 1, [&](const team_thread& me) {
-    const chunk_range mine = equal_range(me, count);
+    const chunk_range mine = me.equal_range(count);
     for (offset i = mine.begin; i < mine.end; ++i) body(i);
   });
 }

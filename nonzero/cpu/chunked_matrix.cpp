@@ -132,7 +132,7 @@ void chunked_matrix<V>::run_chunks(const V* x, V* y, V* segment_sums, V* large_s
   std::atomic<index> next{0};
   in_team(0, [&](const team_thread& me) {
     if (segments > 0) {
-      find_segments(equal_range(me, segments));
+      find_segments(me.equal_range(segments));
       me.wait_for_others();
     }
     if (has_large_chunks_) {

@@ -182,7 +182,7 @@ template <class V> class tiled_steps final : public grid_steps<V> {
   void run_pass(int steps, const V* from, V* to, double* norm, stream) override {
     copies_.resize(std::max(copies_.size(), static_cast<std::size_t>(thread_count())));
     in_team(norms_.size() > 1 ? 0 : 1, [&](const team_thread& me) {
-      const chunk_range mine = equal_range(me, static_cast<offset>(norms_.size()));
+      const chunk_range mine = me.equal_range(static_cast<offset>(norms_.size()));
       tile_copies<V>& near = copies_[static_cast<std::size_t>(me.number)];
       for (offset tile = mine.begin; tile < mine.end; ++tile)
         norms_[tile] = run_tile(tile, steps, from, to, norm != nullptr, near);

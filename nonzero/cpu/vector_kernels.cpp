@@ -129,7 +129,7 @@ template <class Body> void for_chunks(std::size_t size, const Body& body) {
     for (auto c = static_cast<std::size_t>(mine.begin); c < static_cast<std::size_t>(mine.end); ++c)
       body(c * chunk, std::min(chunk, size - c * chunk));
   };
-  in_team(size < least_parallel ? 1 : 0, [&](const team_thread& me) { run(equal_range(me, chunks)); });
+  in_team(size < least_parallel ? 1 : 0, [&](const team_thread& me) { run(me.equal_range(chunks)); });
 }
 
 /// The same where body returns sums.

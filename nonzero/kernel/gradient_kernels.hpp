@@ -54,7 +54,7 @@ template <class V> struct gradient_vectors {
 /// Sums are made in a fixed order, in double. An iteration whose state before is not going_on only copies
 /// that state, so that the host need not check after each.
 ///
-/// Thread safety on a GPU and in the emulator: any number of threads may call one object at once, in one
+/// Thread safety: any number of threads may call one object at once, in one
 /// stream or in several, each for vectors and states of its own.
 template <class V> class gradient_kernels {
  public:

@@ -12,7 +12,7 @@ namespace nz {
 /// rounded to V; those of cuBLAS in its own way. Vectors of another size or device throw `shape_error` or
 /// `device_error`.
 ///
-/// Thread safety on a GPU and in the emulator: any number of threads may call one object at once, in one
+/// Thread safety: any number of threads may call one object at once, in one
 /// stream or in several, with results in different places. A captured graph keeps what its calls work in.
 template <class V> class vector_kernels {
  public:

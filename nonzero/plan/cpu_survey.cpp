@@ -116,7 +116,7 @@ template <class V> double read_speed(csr_view<V> a) {
     std::atomic<std::uint64_t> sum{0};
     const auto start = clock::now();
     in_team(threads, [&](const team_thread& me) {
-      const offset begin = entries / me.threads * me.number, end = entries / me.threads * (me.number + 1);
+      const auto [begin, end] = me.equal_range(entries);
       sum += sum_of(a.val.data(), begin, end) + sum_of(a.col.data(), begin, end);
     });
     shortest = std::min(shortest, std::chrono::duration<double>(clock::now() - start).count());

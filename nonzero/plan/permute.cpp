@@ -114,10 +114,9 @@ template <class V> class reordered final : public prepared_matrix<V> {
     for_each_row([&](index i) { put(ordered_y[position[i]], y[i]); });
   }
   template <class Body> void for_each_row(const Body& body) const {
-    const offset rows = this->rows();
-    in_team(rows >= worth_threads ? 0 : 1, [&](const team_thread& me) {
-      const auto end = static_cast<index>(rows * (me.number + 1) / me.threads);
-      for (auto i = static_cast<index>(rows * me.number / me.threads); i < end; ++i) body(i);
+    in_team(this->rows() >= worth_threads ? 0 : 1, [&](const team_thread& me) {
+      const chunk_range mine = me.equal_range(this->rows());
+      for (auto i = static_cast<index>(mine.begin); i < mine.end; ++i) body(i);
     });
   }
 

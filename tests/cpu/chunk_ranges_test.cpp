@@ -9,8 +9,8 @@
 
 namespace {
 
+using nz::chunk_range;
 using nz::offset;
-using nz::cpu::chunk_range;
 
 /// What `find` gives each thread of a team.
 std::vector<chunk_range> ranges_of(int threads, const auto& find) {
@@ -37,7 +37,7 @@ TEST(ChunkRange, OfEqualCountsDifferByOneAtMost) {
     for (const offset count : {0, 1, 2, 6, 7, 8, 1000}) {
       SCOPED_TRACE(testing::Message() << count << " by " << threads << " threads");
       const auto ranges =
-          ranges_of(threads, [&](const nz::team_thread& me) { return nz::cpu::equal_range(me, count); });
+          ranges_of(threads, [&](const nz::team_thread& me) { return me.equal_range(count); });
       expect_in_order_and_whole(ranges, count);
       for (const chunk_range& s : ranges) {
         EXPECT_GE(s.end - s.begin, count / threads);

@@ -3,12 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
-#include <vector>
+#include <utility>
 
+#include <nonzero/core/scratch.hpp>
 #include <nonzero/core/vector.hpp>
 #include <nonzero/gpu/emulator/sanitizer_internal.hpp>
 #include <nonzero/gpu/scratch.cuh>
@@ -21,61 +20,41 @@ class emulator_scratch {
  public:
   class lease {
    public:
-    explicit lease(const emulator_scratch& from) : from_(from), set_(from.take()) {}
+    explicit lease(const emulator_scratch& from) : from_(from), set_(from.sets_) {}
     lease(const lease&) = delete;
     lease& operator=(const lease&) = delete;
     /// A kernel that fails, as only the emulator's can, leaves counters where they are.
     ~lease() {
       if (std::uncaught_exceptions() > exceptions_before_) from_.clear(*set_);
-      from_.give_back(*set_);
     }
     std::byte* data() const { return set_->data(); }
 
    private:
     const emulator_scratch& from_;
-    vector<std::byte>* set_;
+    scratch<vector<std::byte>>::lease set_;
     int exceptions_before_ = std::uncaught_exceptions();
   };
 
   emulator_scratch(std::shared_ptr<device> on, gpu::scratch_layout layout)
-      : on_(std::move(on)), layout_(std::move(layout)) {
-    for (int i = gpu::sets_to_begin_with(layout_.bytes()); i > 0; --i) make();
-  }
+      : layout_(std::move(layout)),
+        sets_([this, on = std::move(on)] { return make(on); }, gpu::sets_to_begin_with(layout_.bytes())) {}
   lease lend(stream) const { return lease(*this); }
-  std::uint64_t bytes() const {
-    const std::lock_guard lock(mutex_);
-    return sets_.size() * layout_.bytes();
-  }
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(sets_.count()) * layout_.bytes(); }
 
  private:
-  vector<std::byte>* take() const {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) make();
-    vector<std::byte>* const taken = free_.back();
-    free_.pop_back();
-    return taken;
-  }
-  void give_back(vector<std::byte>& set) const noexcept {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(&set);  // there is room for all sets
-  }
-  void make() const {
-    free_.reserve(sets_.size() + 1);
-    vector<std::byte>& made = sets_.emplace_back(on_, layout_.bytes());
+  vector<std::byte> make(const std::shared_ptr<device>& on) const {
+    vector<std::byte> made(on, layout_.bytes());
     emulator::sanitizer::forbid(made.data(), made.size());
     for (const auto& [at, bytes] : layout_.arrays()) emulator::sanitizer::allow(made.data() + at, bytes);
     clear(made);
-    free_.push_back(&made);
+    return made;
   }
   void clear(vector<std::byte>& set) const noexcept {
     for (const auto& [at, bytes] : layout_.arrays()) std::memset(set.data() + at, 0, bytes);
   }
 
-  std::shared_ptr<device> on_;
   gpu::scratch_layout layout_;
-  mutable std::mutex mutex_;  // of the two below
-  mutable std::deque<vector<std::byte>> sets_;
-  mutable std::vector<vector<std::byte>*> free_;
+  scratch<vector<std::byte>> sets_;
 };
 
 }  // namespace nz

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include <unistd.h>
 
@@ -27,6 +28,16 @@ std::uint64_t largest_cache() {
     if (file >> kibibytes) largest = std::max(largest, kibibytes * 1024);
   }
   return largest;
+}
+
+template <class T> integer_facts facts_of(std::span<const T> numbers) {
+  integer_facts out;
+  for (const std::int64_t number : numbers) {
+    out.smallest = std::min(out.smallest, number);
+    out.largest = std::max(out.largest, number);
+  }
+  out.is_ascending = std::is_sorted(numbers.begin(), numbers.end());
+  return out;
 }
 
 class cpu final : public host_memory_device {
@@ -67,6 +78,7 @@ void* host_memory_device::allocate(std::size_t bytes) { return allocate_aligned(
 void host_memory_device::release(void* memory, std::size_t bytes) noexcept { release_aligned(memory, bytes); }
 
 void host_memory_device::copy(void* to, const void* from, std::size_t bytes, stream) {
+  if (bytes == 0) return;  // the pointers may be null
   parallel_ranges(static_cast<std::int64_t>(bytes), parallel_copy_grain, 0,
                   [&](std::int64_t begin, std::int64_t end) {
                     std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
@@ -78,6 +90,14 @@ double host_memory_device::measure(int times, const std::function<void(stream)>&
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < times; ++i) body({});
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+integer_facts host_memory_device::examine(const std::int32_t* numbers, std::size_t count) {
+  return facts_of(std::span(numbers, count));
+}
+
+integer_facts host_memory_device::examine(const std::int64_t* numbers, std::size_t count) {
+  return facts_of(std::span(numbers, count));
 }
 
 std::shared_ptr<device> cpu_device() {

@@ -5,7 +5,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -58,9 +57,9 @@ class device {
   /// some calls in a graph and replays it if it can, without the host's launch time; body must do the same
   /// every time.
   virtual double measure(int times, const std::function<void(stream)>& body, bool replayed = false) = 0;
-  /// Of integers in its memory, where the host cannot look at them itself.
-  virtual std::optional<integer_facts> examine(const std::int32_t*, std::size_t) { return std::nullopt; }
-  virtual std::optional<integer_facts> examine(const std::int64_t*, std::size_t) { return std::nullopt; }
+  /// Of integers in its memory.
+  virtual integer_facts examine(const std::int32_t* numbers, std::size_t count) = 0;
+  virtual integer_facts examine(const std::int64_t* numbers, std::size_t count) = 0;
 };
 
 /// The machine this runs on.
@@ -76,6 +75,8 @@ class host_memory_device : public device {
   void copy(void* to, const void* from, std::size_t bytes, stream in) override;
   void synchronize(stream) override {}
   double measure(int times, const std::function<void(stream)>& body, bool replayed) override;
+  integer_facts examine(const std::int32_t* numbers, std::size_t count) override;
+  integer_facts examine(const std::int64_t* numbers, std::size_t count) override;
 };
 
 }  // namespace nz

@@ -274,13 +274,14 @@ constinit std::atomic<workers*> current{nullptr}, of_parent{nullptr};
 workers* workers_of_process() {
   workers* found = current.load(std::memory_order_acquire);
   if (found != nullptr) return found;
+  // Registered before anybody can have workers; twice does no harm, where two threads come here first.
   static constinit std::atomic<bool> knows_of_forks{false};
-  if (!knows_of_forks.exchange(true)) {
-    const auto begin_anew = [] { of_parent = current.exchange(nullptr); };
-    if (pthread_atfork(nullptr, nullptr, begin_anew) != 0) {
-      knows_of_forks = false;
-      return nullptr;
-    }
+  if (!knows_of_forks.load()) {
+    const auto begin_anew = [] {
+      if (workers* const before = current.exchange(nullptr)) of_parent = before;
+    };
+    if (pthread_atfork(nullptr, nullptr, begin_anew) != 0) return nullptr;
+    knows_of_forks.store(true);
   }
   auto* const made = new (std::nothrow) workers;
   if (made == nullptr || current.compare_exchange_strong(found, made)) return made;

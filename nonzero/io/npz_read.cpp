@@ -90,10 +90,10 @@ void check_positions(const members<V>& m, const char* name, const array<index>& 
 template <class V> void check_indptr(const members<V>& m, index lines, std::uint64_t entries) {
   const array<offset>& begin = m.indptr;
   if (begin[0] != 0) m.fail("member indptr.npy: it starts at {} instead of 0", begin[0]);
-  for (index i = 1; i <= lines; ++i)
+  for (offset i = 1; i <= lines; ++i)
     if (begin[i] < begin[i - 1])
       m.fail("member indptr.npy: it falls from {} to {} at element {}, counted from 1", begin[i - 1],
-             begin[i], offset{i} + 1);
+             begin[i], i + 1);
   if (begin.back() != static_cast<offset>(entries))
     m.fail("member indptr.npy: it ends at {}, but indices.npy has {} elements", begin.back(), entries);
 }

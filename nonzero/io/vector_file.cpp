@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <numeric>
 #include <string>
 #include <string_view>
 
+#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <nonzero/core/counted.hpp>
@@ -37,54 +36,87 @@ template <class V> std::vector<V> vector_of(const csr<V>& a, const fs::path& pat
   return x;
 }
 
-/// Numbers between blanks, commas or ends of lines.
+/// Numbers between blanks, commas or ends of lines, read as they come: a pipe may have no end.
 template <class V> class number_text {
  public:
-  number_text(std::string_view text, std::string name) : rest_(text), name_(std::move(name)) {}
+  explicit number_text(input_file& in) : in_(in) {}
 
   std::vector<V> read() {
-    std::vector<V> out;
-    while (!rest_.empty()) {
-      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-      ++line_;
-      read_line(rest_.substr(0, end), out);
-      rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    std::string text;
+    for (bool has_more = true; has_more;) {
+      const std::size_t kept = text.size();  // of a word that may go on
+      text.resize(kept + chunk_bytes);
+      const std::size_t got = in_.read({text.data() + kept, chunk_bytes});
+      text.resize(kept + got);
+      has_more = got == chunk_bytes;
+      idle_bytes_ += got;
+      const std::size_t taken = take(text, has_more);
+      text.erase(0, taken);
+      if (text.size() > longest_word) fail(text, "is not a number");
+      if (idle_bytes_ > most_idle_bytes)
+        throw parse_error(fmt::format("{}:{}: there are {} bytes of comments and blank lines in a row",
+                                      in_.path(), line_, idle_bytes_));
     }
-    return out;
+    return std::move(out_);
   }
 
  private:
-  void read_line(std::string_view line, std::vector<V>& out) const {
-    constexpr std::string_view between = " \t\r,;";
-    line = line.substr(0, line.find_first_of("#%"));
-    for (std::size_t at = line.find_first_not_of(between); at != line.npos;) {
-      const std::size_t end = std::min(line.find_first_of(between, at), line.size());
-      out.push_back(parse(line.substr(at, end - at)));
-      at = line.find_first_not_of(between, end);
+  static constexpr std::size_t chunk_bytes = std::size_t{1} << 20, longest_word = std::size_t{1} << 16,
+                               most_idle_bytes = std::size_t{64} << 20;
+
+  /// Returns how much of the text it has taken: all but a word that may go on.
+  std::size_t take(std::string_view text, bool has_more) {
+    constexpr std::string_view between = " \t\r,;", after_word = " \t\r,;\n#%";
+    for (std::size_t at = 0; at < text.size();) {
+      if (is_in_comment_) {
+        at = std::min(text.find('\n', at), text.size());
+        is_in_comment_ = at == text.size();
+        continue;
+      }
+      const char c = text[at];
+      if (between.find(c) != between.npos || c == '\n' || c == '#' || c == '%') {
+        line_ += c == '\n';
+        is_in_comment_ = c == '#' || c == '%';
+        ++at;
+        continue;
+      }
+      const std::size_t end = text.find_first_of(after_word, at);
+      if (end == text.npos && has_more) return at;
+      const std::string_view word = text.substr(at, end - at);
+      add(parse(word));
+      at += word.size();
     }
+    return text.size();
+  }
+  void add(V value) {
+    if (out_.size() == out_.capacity() && out_.size() * sizeof(V) >= chunk_bytes)
+      require_memory(in_.path() + ": out of memory: to read on from here takes", 2 * out_.size() * sizeof(V));
+    out_.push_back(value);
+    idle_bytes_ = 0;
   }
   V parse(std::string_view word) const {
-    const std::string_view digits = word.substr(word.starts_with('+') ? 1 : 0);
-    double value = 0;
-    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (failure == std::errc::invalid_argument || end != digits.data() + digits.size())
+    const std::string_view digits = word.substr(word.starts_with('+') && !word.starts_with("+-") ? 1 : 0);
+    V value = 0;
+    const auto [end, failure] = fast_float::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool is_out_of_range = failure == std::errc::result_out_of_range;
+    if ((failure != std::errc{} && !is_out_of_range) || end != digits.data() + digits.size())
       fail(word, "is not a number");
-    // Too large, or so small that it is 0 or has fewer digits.
-    if (failure == std::errc::result_out_of_range) value = std::strtod(std::string(digits).c_str(), nullptr);
-    const V out = static_cast<V>(value);
-    if (std::isinf(out) && (failure != std::errc{} || std::isfinite(value)))
+    const bool is_text = word.find_first_of("nN") != word.npos;  // nan, inf
+    if (std::isinf(value) && !is_text)
       fail(word, sizeof(V) == sizeof(float) ? "is too large for a float" : "is too large for a double");
-    return out;
+    return value;  // a number that is too small has become 0
   }
   [[noreturn]] void fail(std::string_view word, std::string_view why) const {
     constexpr std::size_t most_shown = 40;
-    throw parse_error(fmt::format("{}:{}: '{}{}' {}", name_, line_, word.substr(0, most_shown),
+    throw parse_error(fmt::format("{}:{}: '{}{}' {}", in_.path(), line_, word.substr(0, most_shown),
                                   word.size() > most_shown ? "…" : "", why));
   }
 
-  std::string_view rest_;
-  std::string name_;
-  std::int64_t line_ = 0;
+  input_file& in_;
+  std::vector<V> out_;
+  std::int64_t line_ = 1;
+  bool is_in_comment_ = false;
+  std::size_t idle_bytes_ = 0;  // since the last number
 };
 
 /// Whether it is text as far as it can be seen without reading: neither compressed nor an archive.
@@ -94,21 +126,6 @@ bool is_text(std::string_view start) {
   };
   return !start.starts_with("BZh") && !start.starts_with("\xFD") && !start.starts_with("\x28\xB5") &&
          std::all_of(start.begin(), start.end(), is_of_text);
-}
-
-/// A pipe may have no end: now and then there must be room for as much again.
-std::string rest_of(input_file& in) {
-  constexpr std::size_t chunk_bytes = std::size_t{1} << 20, check_every = std::size_t{1} << 28;
-  std::string out;
-  for (std::size_t got = chunk_bytes; got == chunk_bytes;) {
-    const std::size_t size = out.size();
-    if (size > 0 && size % check_every == 0)
-      require_memory(in.path() + ": out of memory: to read on from here takes", 2 * size);
-    out.resize(size + chunk_bytes);
-    got = in.read({out.data() + size, chunk_bytes});
-    out.resize(size + got);
-  }
-  return out;
 }
 
 /// SciPy's sparse matrix, or the only array.
@@ -155,7 +172,7 @@ template <class V> std::vector<V> read_vector(const fs::path& path) {
   const bool is_plain = !start.empty() && is_text(start);
   if (!is_plain || start.starts_with("%%") || path.extension() == ".mtx")
     return vector_of(read_matrix_market<V>(file, read_options{}, nullptr), path);
-  return number_text<V>(rest_of(file), path.string()).read();
+  return number_text<V>(file).read();
 }
 
 template <class V> void write_vector_file(const fs::path& path, std::span<const V> x) {

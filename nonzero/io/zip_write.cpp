@@ -80,7 +80,7 @@ void zip_writer::close() {
   const std::uint64_t begin = done_, count = members_.size();
   for (const member& m : members_) put_in_directory(m);
   const std::uint64_t end = done_, bytes = end - begin;
-  if (end >= most_32) {
+  if (begin >= most_32) {  // the directory itself is small
     record large(end_64_magic);
     large.add(std::uint64_t{44}).add_16(version_64).add_16(version_64).add_32(0).add_32(0);
     large.add(count).add(count).add(bytes).add(begin);
@@ -89,7 +89,7 @@ void zip_writer::close() {
   }
   record last(end_magic);
   last.add_16(0).add_16(0).add_16(count).add_16(count);
-  last.add_32(std::min(bytes, most_32)).add_32(std::min(begin, most_32)).add_16(0);
+  last.add_32(bytes).add_32(std::min(begin, most_32)).add_16(0);
   put(last.bytes());
 }
 

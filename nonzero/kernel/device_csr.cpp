@@ -1,4 +1,4 @@
-#include <string>
+#include <fmt/format.h>
 
 #include <nonzero/core/values.hpp>
 #include <nonzero/kernel/device_csr.hpp>
@@ -35,21 +35,8 @@ template <class T> std::span<const T> span_of(const vector_view<const T>& values
   return {values.data(), values.size()};
 }
 
-/// Whether the device, which the host cannot look into, finds nothing wrong.
-template <class V, class Offset>
-bool is_valid_there(const device_csr<V>& a, const vector_view<const Offset>& row_begin) {
-  if (a.rows < 0 || a.cols < 0 || row_begin.size() != static_cast<std::size_t>(a.rows) + 1 ||
-      a.val.size() != a.col.size())
-    return false;
-  const auto begins = a.on->examine(row_begin.data(), row_begin.size());
-  if (!begins || !begins->is_ascending || begins->smallest != 0 || begins->largest != a.nnz) return false;
-  if (a.nnz == 0) return true;
-  const auto columns = a.on->examine(a.col.data(), a.col.size());
-  return columns && columns->smallest >= 0 && columns->largest < a.cols;
-}
-
-/// Where the device finds something wrong, the host looks at copies of the offsets and columns, and says
-/// what.
+/// A device whose memory the host cannot look at does so itself. Where it finds something wrong, the host
+/// looks at copies and says what: of the offsets first, as they say whether there are so many columns.
 template <class V, class Offset>
 void validate_arrays(const device_csr<V>& a, const vector_view<const Offset>& row_begin) {
   csr_view<V, Offset> seen(a.rows, a.cols, span_of(row_begin), span_of(a.col), span_of(a.val));
@@ -58,12 +45,22 @@ void validate_arrays(const device_csr<V>& a, const vector_view<const Offset>& ro
   };
   if (!is_there(row_begin) || !is_there(a.col) || !is_there(a.val))
     throw shape_error("csr: an array that is not empty has a null pointer, or is not on the device");
-  if (a.on->is_host()) return validate(seen);
-  if (is_valid_there(a, row_begin)) return;
+  const bool has_sizes =
+      a.rows >= 0 && a.cols >= 0 && row_begin.size() == static_cast<std::size_t>(a.rows) + 1;
+  if (a.on->is_host() || !has_sizes) return validate(seen);  // which then throws before it looks at an array
+  if (a.val.size() != a.col.size())
+    throw shape_error(fmt::format("csr: val is {} long instead of {}", a.val.size(), a.nnz));
+  const auto begins = a.on->examine(row_begin.data(), row_begin.size());
+  const bool has_begins = begins->is_ascending && begins->smallest == 0 && begins->largest == a.nnz;
+  if (has_begins && a.nnz == 0) return;
+  if (has_begins) {
+    const auto columns = a.on->examine(a.col.data(), a.col.size());
+    if (columns->smallest >= 0 && columns->largest < a.cols) return;
+  }
   const array<Offset> own_row_begin = fetch(row_begin);
-  const array<index> own_col = fetch(a.col);
   seen.row_begin = own_row_begin;
-  seen.col = own_col;
+  array<index> own_col;
+  if (has_begins) seen.col = own_col = fetch(a.col);
   validate(seen);
 }
 
@@ -78,8 +75,7 @@ template <class V> void require_offsets(const device_csr<V>& a) {
 template <class V> void validate(const device_csr<V>& a) {
   if (!a.on) throw device_error("a matrix in a device's memory names its device, and this names none");
   if (a.nnz != static_cast<offset>(a.col.size()))
-    throw shape_error("csr: col is " + std::to_string(a.col.size()) + " long instead of " +
-                      std::to_string(a.nnz));
+    throw shape_error(fmt::format("csr: col is {} long instead of {}", a.col.size(), a.nnz));
   require_offsets(a);
   a.is_wide() ? validate_arrays(a, a.wide_row_begin) : validate_arrays(a, a.row_begin);
 }

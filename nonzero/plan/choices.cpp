@@ -30,7 +30,7 @@ using nlohmann::json;
 
 constexpr int file_version = 1;
 constexpr const char *version_field = "nonzero_choices", *choices_field = "choices";
-/// Of a file: tens of thousands of choices.
+/// Of a file: tens of thousands of choices. A full one is read, and takes no more.
 constexpr std::uintmax_t most_bytes = std::uintmax_t{16} << 20;
 /// Of what a file holds, which is written recursively; a choice is at level 3.
 constexpr int deepest = 100;
@@ -199,6 +199,7 @@ void remember_choice(const std::string& file, const std::string& key, const plan
       {"seconds", report.chosen_seconds},
       {"csr_seconds", report.csr_seconds}};
   const std::string text = all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  if (text.size() > most_bytes) return;  // it would not be read again
   output_file out(file);
   out.write(text.data(), text.size());
   out.commit();

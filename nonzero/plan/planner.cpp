@@ -264,13 +264,16 @@ template <class V> class planner {
     plan_report before = report_;
     std::optional<plan<V>> made;
     why_not_prepared([&] {  // no such kernel, or not for this matrix, or no memory for it: choose again
+      const kernel_row& kernel = find(choice->kernel);
+      if (options_.deterministic && !kernel.is_repeatable) return;  // somebody has edited the file
+      if (choice->is_reordered && !options_.may_reorder) return;
       std::unique_ptr<measuring<V>> reordered;
       if (choice->is_reordered) {
         reordered = m_.reorder();
         if (!reordered) return;
       }
       measuring<V>& m = reordered ? *reordered : m_;
-      auto ready = m.in_old_order(m.prepare(find(choice->kernel)));
+      auto ready = m.in_old_order(m.prepare(kernel));
       if (!accept(choice->kernel, *ready, fmt::format("remembered in {}", options_.remembered))) return;
       report_.is_remembered = true;
       report_.is_reordered = choice->is_reordered;

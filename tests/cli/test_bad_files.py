@@ -38,7 +38,7 @@ def npy(descr, shape, data):
 
 
 class BadFiles(InFolder):
-    def assert_refused(self, name, saying, **options):
+    def assert_refused(self, name, saying, command=("info",), **options):
         """Refused with one line, in little time and memory."""
 
         def limit():  # of the heap and the stacks of threads, without files that are mapped
@@ -47,7 +47,7 @@ class BadFiles(InFolder):
 
         began = time.monotonic()
         few_stacks = {**os.environ, "OMP_NUM_THREADS": "2"}
-        self.assert_fails(1, "info", name, saying=saying, preexec_fn=limit, env=few_stacks, **options)
+        self.assert_fails(1, *command, name, saying=saying, preexec_fn=limit, env=few_stacks, **options)
         self.assertLess(time.monotonic() - began, MOST_SECONDS)
 
     def test_a_small_file_that_is_large_when_decompressed(self):
@@ -114,6 +114,18 @@ class BadFiles(InFolder):
                 pipe = subprocess.Popen(["bash", "-c", command], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
                 self.assert_refused("-", saying, stdin=pipe.stdout)
                 pipe.stdout.close()  # ends whoever writes to it
+                pipe.wait()
+
+    def test_a_vector_without_end(self):
+        for command, saying in [
+            ("yes", ":1: 'y' is not a number"),
+            ("yes '#'", "bytes of comments and blank lines in a row"),
+            ("yes 1 | tr -d '\\n'", "is not a number"),
+        ]:
+            with self.subTest(command):
+                pipe = subprocess.Popen(["bash", "-c", command], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                self.assert_refused("/dev/stdin", saying, command=["multiply", "a.mtx", "--x"], stdin=pipe.stdout)
+                pipe.stdout.close()
                 pipe.wait()
 
     def test_an_npz_may_come_through_a_pipe(self):

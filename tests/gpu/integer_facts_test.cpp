@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,6 +18,13 @@ template <class T> class IntegerFacts : public testing::Test {
   static nz::integer_facts of(const std::vector<T>& numbers) {
     return nz::gpu::examine<nz::emulator_queue>(*nz::emulator_device(), numbers.data(), numbers.size(), {});
   }
+  /// The host finds out the same.
+  static void expect_same(const nz::integer_facts& found, const std::vector<T>& numbers) {
+    const nz::integer_facts here = nz::cpu_device()->examine(numbers.data(), numbers.size());
+    EXPECT_EQ(found.smallest, here.smallest);
+    EXPECT_EQ(found.largest, here.largest);
+    EXPECT_EQ(found.is_ascending, here.is_ascending);
+  }
 };
 using types = testing::Types<std::int32_t, std::int64_t>;
 TYPED_TEST_SUITE(IntegerFacts, types);
@@ -30,6 +36,7 @@ TYPED_TEST(IntegerFacts, OfAnyNumberOfIntegers) {
     for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<TypeParam>(i / 3) - 7;
     const nz::integer_facts found = this->of(numbers);
     EXPECT_TRUE(found.is_ascending);
+    this->expect_same(found, numbers);
     if (count == 0) continue;
     EXPECT_EQ(found.smallest, -7);
     EXPECT_EQ(found.largest, numbers.back());
@@ -48,6 +55,7 @@ TYPED_TEST(IntegerFacts, SeeOneThatIsWrongWhereverItIs) {
       EXPECT_EQ(found.smallest, std::min<std::int64_t>(5, wrong));
       EXPECT_EQ(found.largest, std::max<std::int64_t>(5, wrong));
       EXPECT_EQ(found.is_ascending, wrong == lowest ? at == 0 : at == 9000);
+      this->expect_same(found, numbers);
       numbers[at] = 5;
     }
 }

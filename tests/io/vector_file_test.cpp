@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <clocale>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -80,9 +82,45 @@ TEST_F(VectorFile, SaysWhereTextIsNoNumber) {
   EXPECT_EQ(refusal("x.txt", "1\n2 two\n"), ":2: 'two' is not a number");
   EXPECT_EQ(refusal("x.txt", "1e39"), ":1: '1e39' is too large for a float");
   EXPECT_EQ(refusal("x.txt", "1e999"), ":1: '1e999' is too large for a float");
+  EXPECT_EQ(refusal("x.txt", "1 +-5"), ":1: '+-5' is not a number");
+  EXPECT_EQ(refusal("x.txt", "1 1e5e5#\n"), ":1: '1e5e5' is not a number");
   EXPECT_EQ(refusal("x.txt", ""), ":1: the file is empty");
   EXPECT_EQ(refusal("x.txt", "-").substr(0, 8), ":1: '-' ");
   EXPECT_NE(refusal("x.mtx", "1\n2\n"), "was read");  // what calls itself Matrix Market has to be that
+}
+
+// It is read in chunks of 1 MiB, which end in the middle of numbers, comments and lines.
+TEST_F(VectorFile, MayBeLong) {
+  std::string text;
+  numbers x;
+  for (int i = 0; text.size() < (std::size_t{5} << 20); ++i) {
+    x.push_back(i * 0.37);
+    text += std::to_string(i * 37) + "e-2";
+    text += i % 1000 == 0 ? " # a comment, 1 2 3\n" : i % 7 == 0 ? "\n" : " ";
+  }
+  const numbers found = nz::read_vector<double>(write("x.txt", text));
+  ASSERT_EQ(found.size(), x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_DOUBLE_EQ(found[i], x[i]) << i;
+  const std::string lines = std::to_string(std::count(text.begin(), text.end(), '\n') + 1);
+  EXPECT_EQ(refusal("x.txt", text + " two"), ":" + lines + ": 'two' is not a number");
+}
+
+TEST_F(VectorFile, RefusesTextWithoutNumbersAndWordsWithoutEnd) {
+  const std::string word(std::size_t{3} << 20, '1');
+  EXPECT_EQ(refusal("x.txt", "1\n" + word), ":2: '" + word.substr(0, 40) + "…' is not a number");
+  for (const char* blank : {"\n", " ", "#"}) {
+    std::string text = "1\n";
+    while (text.size() < (std::size_t{70} << 20)) text += std::string(std::size_t{1} << 20, blank[0]);
+    EXPECT_NE(refusal("x.txt", text).find("bytes of comments and blank lines in a row"), std::string::npos);
+  }
+}
+
+// The text of numbers that a locale writes with a comma is not that of files.
+TEST_F(VectorFile, IsReadInTheSameWayInEveryLocale) {
+  if (std::setlocale(LC_NUMERIC, "de_DE.UTF-8") == nullptr) GTEST_SKIP() << "there is no locale de_DE";
+  const numbers x = nz::read_vector<double>(write("x.txt", "1.5e-400 2.5"));
+  std::setlocale(LC_NUMERIC, "C");
+  EXPECT_EQ(x, (numbers{0, 2.5}));
 }
 
 TEST_F(VectorFile, RefusesAnArrayThatIsNoVector) {

@@ -143,6 +143,19 @@ TEST_F(ChoicesFile, ThatIsNestedTooDeeplyIsRefusedAndLeft) {
   }
 }
 
+TEST_F(ChoicesFile, ThatIsFullIsReadAndTakesNoMore) {
+  std::string text =
+      "{\"nonzero_choices\": 1, \"choices\": {\"a\": {\"kernel\": \"ell\", \"reordered\": false}, \"b\": \"";
+  constexpr std::size_t most_bytes = std::size_t{16} << 20, last = 8;
+  text.append(most_bytes - last - text.size(), 'x');
+  std::ofstream(file_) << text << "\"}}";
+  const std::string before = text_of(file_);
+  add(file_, "c");
+  EXPECT_EQ(text_of(file_), before);
+  EXPECT_TRUE(nz::recall_choice(file_, "a"));
+  EXPECT_EQ(files(), 1);
+}
+
 TEST_F(ChoicesFile, OfManyChoicesIsReadInTime) {
   std::string text =
       "{\"nonzero_choices\": 1, \"choices\": {\"a\": {\"kernel\": \"ell\", \"reordered\": false}";

@@ -1,5 +1,6 @@
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -253,6 +254,24 @@ TYPED_TEST(DevicePlan, RemembersItsChoices) {
   auto other = this->a_;
   for (V& value : other.val) value += 1;
   EXPECT_FALSE(nz::make_plan(other, options).report().is_remembered);
+}
+
+// Nobody writes such a choice, but anybody can edit a file.
+TYPED_TEST(DevicePlan, TakesNoRememberedKernelThatIsNotRepeatable) {
+  const temporary_folder folder;
+  const auto file = folder.path / "choices.json";
+  const nz::plan_options options{.on = this->on_, .remembered = file.string()};
+  const auto first = nz::make_plan(this->a_, options);
+  std::ifstream in(file);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string chosen = "\"kernel\": \"" + first.kernel() + '"';
+  const auto at = text.find(chosen);
+  ASSERT_NE(at, text.npos);
+  std::ofstream(file) << text.replace(at, chosen.size(), R"("kernel": "coo_atomic")");
+  const auto second = nz::make_plan(this->a_, options);
+  EXPECT_FALSE(second.report().is_remembered);
+  EXPECT_NE(second.kernel(), "coo_atomic");
+  EXPECT_TRUE(nz::make_plan(this->a_, options).report().is_remembered);  // written anew
 }
 
 TYPED_TEST(DevicePlan, CopySpeedIsFoundOnce) {

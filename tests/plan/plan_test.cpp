@@ -320,6 +320,16 @@ TEST_F(Choices, OfANewOrderAreReorderedAgain) {
   }
 }
 
+TEST_F(Choices, OfANewOrderThatIsNotAllowedAreMadeAnew) {
+  const nz::plan_options options{.memory_budget = 1e9, .may_reorder = false, .remembered = file_};
+  nz::make_plan(a_, options);
+  std::string all = text();
+  write(all.replace(all.find("false"), 5, "true"));
+  const auto made = nz::make_plan(a_, options);
+  EXPECT_FALSE(made.report().is_remembered || made.report().is_reordered);
+  EXPECT_TRUE(nz::make_plan(a_, options).report().is_remembered);
+}
+
 TEST_F(Choices, OfAnotherMatrixOrOtherTermsAreNot) {
   plan_for(a_);
   EXPECT_FALSE(plan_for(nz::generate::from_spec<double>("poisson2d:151")).report().is_remembered);

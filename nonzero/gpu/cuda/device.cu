@@ -306,12 +306,12 @@ double cuda_gpu::measure(int times, const std::function<void(stream)>& body, boo
   return milliseconds * 1e-3 * times / counted;
 }
 
-std::optional<integer_facts> cuda_gpu::examine(const std::int32_t* numbers, std::size_t count) {
+integer_facts cuda_gpu::examine(const std::int32_t* numbers, std::size_t count) {
   const any_capture_allowed allowed;
   return gpu::examine<cuda_queue>(*this, numbers, count, {own_stream()});
 }
 
-std::optional<integer_facts> cuda_gpu::examine(const std::int64_t* numbers, std::size_t count) {
+integer_facts cuda_gpu::examine(const std::int64_t* numbers, std::size_t count) {
   const any_capture_allowed allowed;
   return gpu::examine<cuda_queue>(*this, numbers, count, {own_stream()});
 }

@@ -85,8 +85,8 @@ class cuda_gpu final : public device {
   void copy(void* to, const void* from, std::size_t bytes, stream in) override;
   void synchronize(stream in) override;
   double measure(int times, const std::function<void(stream)>& body, bool replayed) override;
-  std::optional<integer_facts> examine(const std::int32_t* numbers, std::size_t count) override;
-  std::optional<integer_facts> examine(const std::int64_t* numbers, std::size_t count) override;
+  integer_facts examine(const std::int32_t* numbers, std::size_t count) override;
+  integer_facts examine(const std::int64_t* numbers, std::size_t count) override;
 
   /// As allocate() and release(), for memory that only the work of one stream uses: neither waits.
   void* allocate_in(cudaStream_t in, std::size_t bytes);

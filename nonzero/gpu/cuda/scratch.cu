@@ -166,7 +166,10 @@ cuda_scratch::lease::lease(set& lent, std::unique_lock<std::mutex> launching, st
 }
 
 cuda_scratch::lease::~lease() {
-  if (!has_event_) return;
+  if (!has_event_) {
+    set_.has_recorded = false;  // an event of an earlier lease does not wait for this one
+    return;
+  }
   set_.has_recorded = cudaEventRecord(set_.done, static_cast<cudaStream_t>(in_.handle)) == cudaSuccess;
   if (!set_.has_recorded) cudaGetLastError();  // no other stream takes this set, then
 }

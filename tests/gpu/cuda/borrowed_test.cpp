@@ -79,6 +79,26 @@ TEST_F(BorrowedOnGpu, WrongArraysAreRefusedAsOnTheHost) {
   check_offsets<offset>(on);
 }
 
+// Nothing is copied, or looked at, that may not be there.
+TEST_F(BorrowedOnGpu, SizesThatAreWrongAreRefused) {
+  const nz::csr<double> a = nz::generate::from_spec<double>("poisson2d:50");
+  const nz::vector<offset> begins(on, a.row_begin);
+  const nz::vector<index> col(on, a.col);
+  const nz::vector<double> val(on, a.val);
+  const auto borrow = [&](index rows, index cols, offset nnz) {
+    nz::borrow_csr(nz::csr_view<double, offset>(rows, cols, nnz, begins.data(), col.data(), val.data()), on);
+  };
+  EXPECT_NO_THROW(borrow(a.rows, a.cols, a.nnz()));
+  EXPECT_THROW(borrow(-5, a.cols, a.nnz()), nz::shape_error);
+  EXPECT_THROW(borrow(a.rows, -1, a.nnz()), nz::shape_error);
+  EXPECT_THROW(borrow(a.rows, a.cols, -1), nz::shape_error);
+  EXPECT_THROW(borrow(a.rows, a.cols, offset{1} << 40), nz::shape_error);
+  EXPECT_THROW(borrow(a.rows - 1, a.cols, a.nnz()), nz::shape_error);
+  const nz::csr_view<double, offset> unequal(a.rows, a.cols, {begins.data(), begins.size()},
+                                             {col.data(), col.size()}, {val.data(), val.size() - 1});
+  EXPECT_THROW(nz::borrow_csr(unequal, on), nz::shape_error);
+}
+
 TEST_F(BorrowedOnGpu, EmptyMatricesAreTaken) {
   for (const index rows : {0, 1, 1000}) {
     nz::csr<double> a{rows, 5, {}, {}, {}};

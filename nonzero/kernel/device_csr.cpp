@@ -51,11 +51,11 @@ void validate_arrays(const device_csr<V>& a, const vector_view<const Offset>& ro
   if (a.val.size() != a.col.size())
     throw shape_error(fmt::format("csr: val is {} long instead of {}", a.val.size(), a.nnz));
   const auto begins = a.on->examine(row_begin.data(), row_begin.size());
-  const bool has_begins = begins->is_ascending && begins->smallest == 0 && begins->largest == a.nnz;
+  const bool has_begins = begins.is_ascending && begins.smallest == 0 && begins.largest == a.nnz;
   if (has_begins && a.nnz == 0) return;
   if (has_begins) {
     const auto columns = a.on->examine(a.col.data(), a.col.size());
-    if (columns->smallest >= 0 && columns->largest < a.cols) return;
+    if (columns.smallest >= 0 && columns.largest < a.cols) return;
   }
   const array<Offset> own_row_begin = fetch(row_begin);
   seen.row_begin = own_row_begin;

@@ -22,6 +22,8 @@ namespace {
 
 using nz::csr_view;
 
+constexpr index most_length = 4096;  // of a valid matrix, however many rows or columns it may have
+
 class bytes_given {
  public:
   bytes_given(const std::uint8_t* bytes, std::size_t size) : bytes_(bytes), end_(bytes + size) {}
@@ -143,7 +145,7 @@ void spoil(bytes_given& from, arrays& a) {
 arrays make_arrays(bytes_given& from) {
   arrays a = from.flag() ? make_valid(from) : make_positive(from);
   for (unsigned times = from.byte() % 4; times > 1; --times) spoil(from, a);
-  if (constexpr index most = 4096; a.cols > most && a.are_valid()) a.cols = most;  // x must fit into memory
+  if (a.are_valid()) a.cols = std::min(a.cols, most_length);  // x must fit into memory
   a.row_begin.shrink_to_fit();
   a.col.shrink_to_fit();
   a.val.shrink_to_fit();
@@ -281,6 +283,7 @@ void try_spoiled(bytes_given& from, Format there, Arrays Format::*... places) {
   } catch (const nz::shape_error&) {
     is_refused = true;
   }
+  if (!is_refused) there.rows = std::min(there.rows, most_length);  // to_csr makes a table of all rows
   footprint_of(there);
   call(!is_refused, [&] {
     for_each_entry(there, [&](index i, index j, double) {
@@ -383,7 +386,7 @@ void try_gradients(bytes_given& from, const arrays& a, bool is_valid) {
   options.method = from.flag() ? nz::cg_method::blas : nz::cg_method::fused;
   options.check_every = from.below(4);
   if (from.byte() % 8 == 0) options.plan.on = nz::find_device("emulator");
-  const std::vector<double> b(from.byte() % 8 == 0 ? from.byte() : std::max(a.rows, 0) % 4096, 1.0);
+  const std::vector<double> b(from.byte() % 8 == 0 ? from.byte() : std::max(a.rows, 0) % most_length, 1.0);
   const bool fits = a.rows == a.cols && b.size() == static_cast<std::size_t>(a.rows);
   try {
     const auto found = from.flag() ? nz::conjugate_gradients<double>(a.view(), b, options)

@@ -32,12 +32,14 @@ class recipe {
   csr<double> follow() {
     const unsigned wide = byte();
     a_.cols = static_cast<index>(1 + number() % 2000 + (wide % 16 == 15 ? 65536 * (wide / 16 % 3) : 0));
-    while (bytes_ != end_ && a_.rows < 1500 && a_.nnz() < 10000) add_rows();
+    while (bytes_ != end_ && a_.rows < 1500 && a_.nnz() < most_entries) add_rows();
     return a_;
   }
   unsigned byte() { return bytes_ == end_ ? 0 : *bytes_++; }
 
  private:
+  static constexpr offset most_entries = 10000;
+
   unsigned number() { return byte() | byte() << 8; }
 
   double value(unsigned which) {
@@ -60,7 +62,7 @@ class recipe {
   /// The last row again, a column further, as often as it fits.
   void repeat(unsigned times, bool with_new_values) {
     if (a_.rows == 0) return;
-    for (; times > 0; --times) {
+    for (; times > 0 && a_.nnz() < most_entries; --times) {
       const offset begin = a_.row_begin[a_.rows - 1], end = a_.row_begin[a_.rows];
       for (offset k = begin; k < end; ++k)
         if (a_.col[k] + 1 == a_.cols) return;

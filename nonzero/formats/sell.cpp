@@ -188,7 +188,7 @@ sell_steps serial_steps(index rows, sell_options options) {
 
 template <class V> footprint footprint_of(const sell<V>& a) {
   const auto padding = std::count(a.col.begin(), a.col.end(), padding_column);
-  return footprint_of_places(a, last_or_0(a.slice_begin) - padding);
+  return footprint_of_places(a, static_cast<offset>(a.col.size()) - padding);
 }
 
 template <class V> footprint sell_footprint(csr_view<V> a, sell_options options) {

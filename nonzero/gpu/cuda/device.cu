@@ -267,6 +267,7 @@ void cuda_gpu::release_in(cudaStream_t in, void* memory) noexcept {
 
 std::uint64_t cuda_gpu::used_bytes() const {
   std::uint64_t bytes = 0;
+  const any_capture_allowed allowed;
   if (pool_ != nullptr)
     require_success(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &bytes),
                     "cudaMemPoolGetAttribute");

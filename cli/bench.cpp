@@ -96,7 +96,7 @@ struct bench_record {
   bool prints_json;
   std::vector<json> matrices = {};
   bench_summary summary = {};
-  std::int64_t results = 0, wrong = 0;
+  tally count = {};
 
   void show(const std::string& text) {
     if (!prints_json) print(text);
@@ -108,13 +108,10 @@ struct bench_record {
     matrices.push_back(json_of(matrix, setting));
     if (setting.has_peers()) matrices.back()["against_peers"] = comparison_json(matrix);
     summary.add(matrix, setting);
-    for (const bench_result& r : matrix.results) {
-      results += !r.is_refused();
-      wrong += r.is_wrong();
-    }
+    for (const bench_result& r : matrix.results) count.add(r);
   }
 
-  /// Throws `failed_run` if any result was wrong.
+  /// Throws `failed_run` if any result was wrong, or a kernel failed.
   void finish() {
     if (const std::string text = summary.text(); !text.empty()) show("\n" + text);
     json all = json_of(setting, matrices);
@@ -125,13 +122,18 @@ struct bench_record {
       file->write(text.data(), text.size());
       file->commit();
     }
-    if (wrong > 0) throw failed_run("bench: " + wrong_text(wrong, results));
+    if (!count.is_good()) throw failed_run("bench: " + count.text());
   }
 };
 
 void run(bench_options& options) {
   require_stdin_once("bench", options.matrices, options.precision);
-  for (const std::string& name : options.matrices) require_known(name);
+  for (const std::string& name : options.matrices) {
+    require_known(name);
+    std::error_code ignored;
+    if (std::filesystem::equivalent(name, options.json_file, ignored))
+      throw usage_error("bench: --json would overwrite the matrix " + name);
+  }
   bench_setting& setting = options.setting;
   setting.on = chosen_device(options.device, setting.with_peers);
   const device_kind kind = setting.on->kind();

@@ -128,8 +128,25 @@ outcome try_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_ma
   return out;
 }
 
-std::string wrong_text(std::int64_t wrong, std::int64_t results) {
-  return fmt::format("{} of {} {} wrong", wrong, counted(results, "result"), wrong == 1 ? "is" : "are");
+void tally::add(const outcome& of) {
+  add({!of.is_refused(), of.is_wrong(), !of.failure.empty(), of.failure});
+}
+
+void tally::add(const tally& other) {
+  results += other.results;
+  wrong += other.wrong;
+  failed += other.failed;
+  if (failure.empty()) failure = other.failure;
+}
+
+std::string tally::text() const {
+  std::string out;
+  if (wrong > 0)
+    out = fmt::format("{} of {} {} wrong", wrong, counted(results, "result"), wrong == 1 ? "is" : "are");
+  if (failed > 0)
+    out += fmt::format("{}{} of {} failed: {}", wrong > 0 ? "; " : "", failed, counted(results, "kernel"),
+                       failure);
+  return out;
 }
 
 std::string verdict_text(const outcome& of, padding_budget budget) {

@@ -69,8 +69,8 @@ struct outcome {
   double prepare_seconds = 0;
 
   bool is_refused() const { return !refusal.empty(); }
-  bool is_wrong() const { return !failure.empty() || !(error <= 1); }  // NaN is wrong too
-  bool is_right() const { return !is_refused() && !is_wrong(); }
+  bool is_wrong() const { return has_error() && !(error <= 1); }  // NaN is wrong too
+  bool is_right() const { return has_error() && error <= 1; }
   bool has_error() const { return !is_refused() && failure.empty(); }
   bool has_size() const { return size.bytes > 0 || has_error(); }
   json bytes_json() const { return has_size() ? json(size.bytes) : json(); }
@@ -95,8 +95,17 @@ outcome try_kernel(const kernel_row& kernel, const csr<V>& a, const trials_of_ma
                    padding_budget budget, const std::function<ready_matrix<V>()>& make,
                    ready_matrix<V>* ready = nullptr);
 
-/// "1 of 2 results is wrong".
-std::string wrong_text(std::int64_t wrong, std::int64_t results);
+/// How many kernels took their matrices, and what became of them.
+struct tally {
+  std::int64_t results = 0, wrong = 0, failed = 0;
+  std::string failure = {};  // the first
+
+  void add(const outcome& of);
+  void add(const tally& other);
+  bool is_good() const { return wrong + failed == 0; }
+  /// "1 of 2 results is wrong", "2 of 4 kernels failed: out of memory", or both.
+  std::string text() const;
+};
 /// The cell of a table for an outcome: "ok", or the reason.
 std::string verdict_text(const outcome& of, padding_budget budget);
 

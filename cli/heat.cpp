@@ -248,7 +248,7 @@ template <class V> void run_in(heat_command& options) {
 void require_valid(const heat_command& options) {
   require_vector_output(options.out);
   require_one_output("heat", options.out, options.as_json);
-  require_output(options.plot, "a plot", {".png"});
+  require_plot(options.plot);
   if (options.every > 0 && options.dim != 1)
     throw usage_error("heat: --every is for --dim 1, whose picture shows time");
   if (options.time_step == 0) throw usage_error("heat: the time step must be positive, not 0");

@@ -47,6 +47,7 @@ std::string similar_generator(const std::string& word) {
 void require_known(const std::string& name) {
   if (name.empty()) throw usage_error("the name of the matrix is missing: the value is empty");
   if (is_file(name) || generate::is_spec(name)) return;
+  if (name == "-") throw parse_error("-: standard input is closed");
   throw parse_error(fmt::format("{}: there is no such file and no such generator (see nz list){}", name,
                                 similar_generator(name.substr(0, name.find(':')))));
 }

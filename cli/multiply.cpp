@@ -46,7 +46,7 @@ void require_valid(const multiply_options& options) {
   if (options.beta != 0 && options.y.empty())
     throw usage_error("multiply: --beta needs the vector that it multiplies: give --y FILE");
   if (options.beta == 0 && !options.y.empty())
-    throw usage_error("multiply: --y has no effect without --beta");
+    throw usage_error("multiply: --y has no effect, as --beta is 0, which it is unless given");
   require_vector_output(options.out);
   require_one_output("multiply", options.out, options.as_json);
   if ((options.matrix.name == "-") + (options.x == "-") + (options.y == "-") > 1)

@@ -99,6 +99,11 @@ void require_output(const std::string& file, std::string_view what,
   require_writable(file);
 }
 
+void require_plot(const std::string& file) {
+  if (file == "-") throw usage_error("--plot needs the name of a .png file: standard output has the text");
+  require_output(file, "a plot", {".png"});
+}
+
 void require_one_output(const char* command, const std::string& out, bool as_json) {
   if (out == "-" && as_json)
     throw usage_error(fmt::format("{}: -o - and --json both write to standard output", command));

@@ -40,6 +40,8 @@ void finish_output();
 void require_output(const std::string& file, std::string_view what,
                     std::initializer_list<std::string_view> extensions);
 /// Throws `usage_error` where the result (-o -) and --json would both go to standard output.
+/// The same of a picture, which does not go to standard output beside the text.
+void require_plot(const std::string& file);
 void require_one_output(const char* command, const std::string& out, bool as_json);
 bool has_extension(const std::string& file, std::string_view extension);
 

@@ -42,12 +42,19 @@ struct pagerank_command {
   bool as_json = false;
 };
 
-/// One name on each line.
+/// One name on each line. Control characters, among them tabs, would spoil what is printed and written.
 std::vector<std::string> read_names(const std::string& file) {
   std::vector<std::string> out;
   std::istringstream lines(read_text(input_path(file)));
+  const auto fail = [&](std::string_view why) {
+    throw parse_error(fmt::format("{}:{}: {}", file, out.size() + 1, why));
+  };
   for (std::string line; std::getline(lines, line);) {
     if (line.ends_with('\r')) line.pop_back();
+    if (line.empty()) fail("there is no name");
+    if (out.empty() && line.starts_with("\xEF\xBB\xBF")) fail("it starts with a byte order mark");
+    if (std::any_of(line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }))
+      fail("there is a control character");
     out.push_back(std::move(line));
   }
   return out;
@@ -58,10 +65,15 @@ std::vector<double> weights_by_name(const std::string& file, const loaded_graph<
   const index pages = graph.links.rows;
   std::vector<double> out(static_cast<std::size_t>(pages), 0.0);
   std::unordered_map<std::string, std::size_t> by_name;
-  for (std::size_t i = 0; i < graph.names.size(); ++i) by_name.try_emplace(graph.names[i], i);
+  constexpr auto several = static_cast<std::size_t>(-1);
+  for (std::size_t i = 0; i < graph.names.size(); ++i)
+    if (const auto [at, is_new] = by_name.try_emplace(graph.names[i], i); !is_new) at->second = several;
   for (const auto& [name, weight] : parse_named_weights(read_text(file), file)) {
     const index page = parse_number<index>(name).value_or(-1);
-    if (const auto found = by_name.find(name); found != by_name.end())
+    const auto found = by_name.find(name);
+    if (found != by_name.end() && found->second == several)
+      throw parse_error(fmt::format("{}: several pages are called '{}'", file, name));
+    if (found != by_name.end())
       out[found->second] += weight;
     else if (!by_name.empty())
       throw parse_error(fmt::format("{}: the graph has no page '{}'", file, name));

@@ -180,7 +180,7 @@ template <class V> void run_in(solve_command& options) {
 void require_valid(const solve_command& options) {
   require_vector_output(options.out);
   require_one_output("solve", options.out, options.as_json);
-  require_output(options.plot, "a plot", {".png"});
+  require_plot(options.plot);
   if (options.matrix.name == "-" && options.b == "-")
     throw usage_error("solve: only one of the matrix and b can come from standard input");
 }

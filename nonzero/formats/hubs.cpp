@@ -16,11 +16,28 @@
 namespace nz {
 namespace {
 
-/// A virtual row of a CSR matrix: its entries in hub columns, and the rest.
-struct virtual_row {
-  index target;  // as in hubs<V>
-  std::vector<offset> hub, rest;
+/// Which entries of the CSR matrix a virtual row has: each `parts`-th of a row's, beginning with number
+/// `part`.
+struct row_part {
+  index row;
+  offset part, parts;
 };
+
+/// Of virtual row s.
+template <class V> row_part part_of(const hubs<V>& a, offset s) {
+  const index row = row_of_virtual_row(a, s);
+  if (a.target[s] >= 0) return {row, 0, 1};
+  const auto split = std::lower_bound(a.split_row.begin(), a.split_row.end(), row) - a.split_row.begin();
+  return {row, -1 - offset{a.target[s]} - a.segment_begin[split],
+          a.segment_begin[split + 1] - a.segment_begin[split]};
+}
+
+/// Calls body(k) for each entry of the CSR matrix that virtual row s has.
+template <class V, class Body>
+void for_each_entry_of(csr_view<V> a, const hubs<V>& out, offset s, Body body) {
+  const row_part from = part_of(out, s);
+  for (offset k = a.row_begin[from.row] + from.part; k < a.row_begin[from.row + 1]; k += from.parts) body(k);
+}
 
 /// The columns that are used most, by how often they are used, then by column.
 template <class V> array<index> choose_hubs(csr_view<V> a, const hubs_options& options) {
@@ -53,47 +70,54 @@ template <class V> array<V> make_dictionary(csr_view<V> a) {
   return out;
 }
 
-/// Splits the long rows and sorts the virtual rows. number[j] is the hub number of column j, or -1.
-template <class V>
-std::vector<virtual_row> make_virtual_rows(csr_view<V> a, const array<index>& number, hubs<V>& out) {
-  std::vector<virtual_row> all;
+/// Splits the long rows and sorts the virtual rows: those with most entries outside of hub columns first,
+/// then those with most in them. number[j] is the hub number of column j, or -1.
+template <class V> void make_virtual_rows(csr_view<V> a, const array<index>& number, hubs<V>& out) {
+  constexpr offset most = hubs<V>::most_virtual_row_entries;
+  array<index> target;
+  array<std::uint8_t> hub_length, rest_length;
+  std::vector<offset> place(std::size_t{1} << 16);  // by lengths: how many, then where the next one goes
+  const auto place_for = [&](std::size_t s) -> offset& {
+    return place[(std::size_t{255} - rest_length[s]) * 256 + (std::size_t{255} - hub_length[s])];
+  };
   for (index i = 0; i < a.rows; ++i) {
-    constexpr offset most = hubs<V>::most_virtual_row_entries;
     const offset n = std::max<offset>(1, (a.row_length(i) + most - 1) / most),
                  first = out.segment_begin.back();
     for (offset p = 0; p < n; ++p) {
-      virtual_row& made = all.emplace_back();
-      made.target = n == 1 ? i : static_cast<index>(-1 - (first + p));
+      target.push_back(n == 1 ? i : static_cast<index>(-1 - (first + p)));
+      std::uint8_t in_hubs = 0, others = 0;
       for (offset k = a.row_begin[i] + p; k < a.row_begin[i + 1]; k += n)
-        (number[a.col[k]] >= 0 ? made.hub : made.rest).push_back(k);
+        ++(number[a.col[k]] >= 0 ? in_hubs : others);
+      hub_length.push_back(in_hubs);
+      rest_length.push_back(others);
+      ++place_for(target.size() - 1);
     }
     if (n == 1) continue;
     out.split_row.push_back(i);
     out.segment_begin.push_back(first + n);
   }
-  std::stable_sort(all.begin(), all.end(), [](const virtual_row& v, const virtual_row& w) {
-    return std::pair(v.rest.size(), v.hub.size()) > std::pair(w.rest.size(), w.hub.size());
-  });
-  for (const virtual_row& v : all) {
-    out.target.push_back(v.target);
-    out.hub_length.push_back(static_cast<std::uint8_t>(v.hub.size()));
-    out.rest_length.push_back(static_cast<std::uint8_t>(v.rest.size()));
+  std::exclusive_scan(place.begin(), place.end(), place.begin(), offset{0});
+  out.target.resize(target.size());
+  out.hub_length.resize(target.size());
+  out.rest_length.resize(target.size());
+  for (std::size_t s = 0; s < target.size(); ++s) {
+    const offset to = place_for(s)++;
+    out.target[to] = target[s];
+    out.hub_length[to] = hub_length[s];
+    out.rest_length[to] = rest_length[s];
   }
-  return all;
 }
 
-/// The shortest exact way to store the values of some virtual rows.
-template <class V>
-hubs_values choose_values(csr_view<V> a, std::span<const virtual_row> rows, const hubs<V>& out) {
+/// The shortest exact way to store the values of virtual rows [begin, end).
+template <class V> hubs_values choose_values(csr_view<V> a, offset begin, offset end, const hubs<V>& out) {
   bool are_one = true, are_single = std::is_same_v<V, double>;
   const V* first = nullptr;
-  for (const virtual_row& v : rows)
-    for (const auto* entries : {&v.hub, &v.rest})
-      for (const offset k : *entries) {
-        if (first == nullptr) first = &a.val[k];
-        are_one = are_one && have_same_bits(a.val[k], *first);
-        are_single = are_single && is_exactly_single(a.val[k]);
-      }
+  for (offset s = begin; s < end; ++s)
+    for_each_entry_of(a, out, s, [&](offset k) {
+      if (first == nullptr) first = &a.val[k];
+      are_one = are_one && have_same_bits(a.val[k], *first);
+      are_single = are_single && is_exactly_single(a.val[k]);
+    });
   if (first == nullptr) return hubs_values::full;
   if (are_one) return hubs_values::one;
   if (!out.dictionary.empty()) return hubs_values::coded;
@@ -121,40 +145,38 @@ template <class V> void put_value(hubs<V>& out, const hubs_slice<offset>& slice,
     out.full_value[at] = value;
 }
 
-/// Appends a slice of up to 32 virtual rows.
+/// Appends the slice of virtual rows [begin, end), up to 32.
 template <class V>
-void append_slice(csr_view<V> a, const array<index>& number, std::span<const virtual_row> rows,
-                  hubs<V>& out) {
-  std::size_t hub_steps = 0, rest_steps = 0;
-  for (const virtual_row& v : rows) {
-    hub_steps = std::max(hub_steps, v.hub.size());
-    rest_steps = std::max(rest_steps, v.rest.size());
-  }
-  const std::size_t steps = hub_steps + rest_steps;
+void append_slice(csr_view<V> a, const array<index>& number, offset begin, offset end, hubs<V>& out) {
+  const auto longest = [&](const array<std::uint8_t>& length) -> std::size_t {
+    return *std::max_element(length.begin() + begin, length.begin() + end);
+  };
+  const std::size_t hub_steps = longest(out.hub_length), rest_steps = longest(out.rest_length),
+                    steps = hub_steps + rest_steps;
   hubs_slice<offset> slice{append_steps(out.hub_number, hub_steps),
                            append_steps(out.rest_col, rest_steps),
                            0,
                            static_cast<std::uint8_t>(hub_steps),
                            static_cast<std::uint8_t>(rest_steps),
-                           choose_values(a, rows, out)};
+                           choose_values(a, begin, end, out)};
   slice.value = slice.values == hubs_values::one      ? append_steps(out.constant, 1, 1)
                 : slice.values == hubs_values::coded  ? append_steps(out.coded_value, steps)
                 : slice.values == hubs_values::single ? append_steps(out.single_value, steps)
                                                       : append_steps(out.full_value, steps);
   out.slices.push_back(slice);
-  for (std::size_t lane = 0; lane < rows.size(); ++lane) {
-    const auto place = [&](offset first_step, std::size_t k) {
-      return (first_step + static_cast<offset>(k)) * 32 + static_cast<offset>(lane);
-    };
-    const virtual_row& v = rows[lane];
-    for (std::size_t k = 0; k < v.hub.size(); ++k) {
-      out.hub_number[place(slice.hub_step, k)] = static_cast<std::uint16_t>(number[a.col[v.hub[k]]]);
-      put_value(out, slice, place(slice.value, k), a.val[v.hub[k]]);
-    }
-    for (std::size_t k = 0; k < v.rest.size(); ++k) {
-      out.rest_col[place(slice.rest_step, k)] = a.col[v.rest[k]];
-      put_value(out, slice, place(slice.value, hub_steps + k), a.val[v.rest[k]]);
-    }
+  for (offset s = begin; s < end; ++s) {
+    const auto place = [&](offset step) { return step * 32 + (s - begin); };
+    offset in_hubs = 0, others = 0;
+    for_each_entry_of(a, out, s, [&](offset k) {
+      const index j = a.col[k];
+      if (number[j] >= 0) {
+        out.hub_number[place(slice.hub_step + in_hubs)] = static_cast<std::uint16_t>(number[j]);
+        put_value(out, slice, place(slice.value + in_hubs++), a.val[k]);
+      } else {
+        out.rest_col[place(slice.rest_step + others)] = j;
+        put_value(out, slice, place(slice.value + slice.hub_steps + others++), a.val[k]);
+      }
+    });
   }
 }
 
@@ -279,10 +301,9 @@ template <class V> hubs<V> to_hubs(csr_view<V> a, const hubs_options& options, p
   out.dictionary = make_dictionary(a);
   array<index> number(static_cast<std::size_t>(a.cols), -1);
   for (std::size_t h = 0; h < out.hub.size(); ++h) number[out.hub[h]] = static_cast<index>(h);
-  const std::vector<virtual_row> rows = make_virtual_rows(a, number, out);
-  for (std::size_t begin = 0; begin < rows.size(); begin += 32)
-    append_slice(a, number, std::span(rows).subspan(begin, std::min<std::size_t>(32, rows.size() - begin)),
-                 out);
+  make_virtual_rows(a, number, out);
+  for (offset begin = 0; begin < out.virtual_rows(); begin += 32)
+    append_slice(a, number, begin, std::min(begin + 32, out.virtual_rows()), out);
   require_within_budget("hubs", footprint_of(out), footprint_of(a), budget);
   return out;
 }
@@ -296,15 +317,12 @@ template <class V> csr<V> to_csr(const hubs<V>& a) {
   out.col.resize(static_cast<std::size_t>(out.nnz()));
   out.val.resize(static_cast<std::size_t>(out.nnz()));
   for (offset s = 0; s < a.virtual_rows(); ++s) {
-    const index row = row_of_virtual_row(a, s);
-    const bool is_segment = a.target[s] < 0;
-    const auto split = std::lower_bound(a.split_row.begin(), a.split_row.end(), row) - a.split_row.begin();
-    offset to = out.row_begin[row] + (is_segment ? -1 - offset{a.target[s]} - a.segment_begin[split] : 0);
-    const offset stride = is_segment ? a.segment_begin[split + 1] - a.segment_begin[split] : 1;
+    const row_part from = part_of(a, s);
+    offset to = out.row_begin[from.row] + from.part;
     std::vector<std::pair<index, V>> hub, rest;
     for_each_hub_entry(a, s, [&](index col, V val) { hub.emplace_back(col, val); });
     for_each_rest_entry(a, s, [&](index col, V val) { rest.emplace_back(col, val); });
-    for (std::size_t h = 0, r = 0; h < hub.size() || r < rest.size(); to += stride) {
+    for (std::size_t h = 0, r = 0; h < hub.size() || r < rest.size(); to += from.parts) {
       const bool is_hub = r == rest.size() || (h < hub.size() && hub[h].first < rest[r].first);
       std::tie(out.col[to], out.val[to]) = is_hub ? hub[h++] : rest[r++];
     }

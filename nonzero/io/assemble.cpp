@@ -89,7 +89,7 @@ template <class V> void move_entries(csr<V>& a, offset from, offset to, offset c
 }  // namespace
 
 void require_reasonable_shape(index rows, index cols, offset entries, std::string_view name) {
-  constexpr index always_fine = index{1} << 27;
+  constexpr index always_fine = index{1} << 23;  // 64 MiB
   const index longest = std::max(rows, cols);
   if (longest <= always_fine || entries >= longest / 1024) return;
   throw unsupported(fmt::format(

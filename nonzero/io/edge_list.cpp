@@ -21,6 +21,7 @@ namespace {
 constexpr std::string_view blanks = " \t";
 constexpr std::size_t longest_line = std::size_t{1} << 20;  // what is longer may have no end
 constexpr std::size_t most_idle_bytes = std::size_t{1} << 26;
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // would become part of the first name
 constexpr std::string_view banner = "%%matrixmarket";
 
 bool has_banner(std::string_view text) {
@@ -36,6 +37,7 @@ class word_lines {
 
   void take(std::string_view text) {
     if (number_ == 0 && has_banner(text)) fail("this is a Matrix Market file");
+    if (number_ == 0 && text.starts_with(byte_order_mark)) fail("it starts with a byte order mark");
     rest_ = text;
   }
   /// Moves to the next line that is neither blank nor a comment; false at the end of the portion.

@@ -161,9 +161,4 @@ std::size_t archive_reader::read(std::span<char> into) {
   return tar_ ? tar_->read(into, where_) : content_.read(into);
 }
 
-void archive_reader::finish() {
-  while (next()) {
-  }
-}
-
 }  // namespace nz

@@ -80,8 +80,7 @@ class archive_reader {
   /// Reads until `into` is full or the current entry ends; returns the number of bytes. Truncated or damaged
   /// data throws: fewer bytes than requested always mean the end of the entry.
   std::size_t read(std::span<char> into);
-  /// Reads what is left: only then are all check sums verified.
-  void finish();
+  bool is_archive() const { return tar_ != nullptr; }
   /// The start of messages about the current entry: `a.tar: member b.mtx`, or the path.
   const std::string& where() const { return where_; }
   double progress() const { return file_.progress(); }

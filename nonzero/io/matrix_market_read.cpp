@@ -126,6 +126,10 @@ csr<V> read_stream(archive_reader& source, std::string_view name, read_options o
       h, name, options, text, [&] { return portions.next(); }, info);
 }
 
+[[noreturn]] void refuse_twice(const std::string& path, const std::string& member) {
+  throw parse_error(fmt::format("{}: holds {} twice; take out the one you want", path, member));
+}
+
 /// Reads the main .mtx of the archive, or the only one.
 template <class V>
 csr<V> read_archive(input_file& file, const read_options& options, matrix_market_info* info) {
@@ -133,20 +137,20 @@ csr<V> read_archive(input_file& file, const read_options& options, matrix_market
   archive_reader source(file);
   std::optional<csr<V>> only;
   std::exception_ptr failure;  // of reading that one; ignored if the main one follows
-  std::string only_name, reason = "the file is empty";
+  std::string only_name, reason = source.is_archive() ? "holds no .mtx file" : "the file is empty";
   while (const auto entry = source.next()) {
     if (entry->name.empty()) return read_stream<V>(source, path, options, info);
     const std::filesystem::path name = entry->name;
     // macOS puts a ._name beside each file.
     const bool is_matrix = name.extension() == ".mtx" && !name.filename().native().starts_with("._");
-    if (only_name.empty()) reason = "holds no .mtx file";
     if (!is_matrix) continue;
     const std::string full_name = fmt::format("{}/{}", path, entry->name);
     // The main matrix of a SuiteSparse archive is named like its folder: web/web.mtx, beside web/web_b.mtx.
     if (name.has_parent_path() && name.stem() == name.parent_path().filename()) {
       only.reset();
       csr<V> main = read_stream<V>(source, full_name, options, info);
-      source.finish();
+      while (const auto later = source.next())
+        if (later->name == entry->name) refuse_twice(path, later->name);
       return main;
     }
     if (only_name.empty()) {
@@ -157,6 +161,7 @@ csr<V> read_archive(input_file& file, const read_options& options, matrix_market
         failure = std::current_exception();
       }
     } else {
+      if (entry->name == only_name) refuse_twice(path, only_name);
       reason =
           fmt::format("holds several .mtx files ({}, {}); take out the one you want", only_name, entry->name);
     }

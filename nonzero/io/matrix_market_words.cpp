@@ -43,6 +43,8 @@ T choose(std::string_view what, std::string_view word, std::span<const std::stri
 matrix_market_info parse_banner(cursor& c) {
   const cursor start = c;
   if (c.at == c.end) refuse("the file is empty");
+  if (*c.at == '\n' || *c.at == '\r')
+    refuse("the first line is empty; it should start with '%%MatrixMarket'");
   if (lower(next_word(c)) != "%%matrixmarket")
     refuse("not a Matrix Market file: it starts with {} instead of '%%MatrixMarket'", start.word());
   const std::array words{lower(next_word(c)), lower(next_word(c)), lower(next_word(c)), lower(next_word(c))};

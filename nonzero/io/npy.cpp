@@ -219,6 +219,8 @@ std::uint64_t checked_count(const header& h, const source& from, std::uint64_t l
   if (is_row_or_column && h.shape[0] != 1 && h.shape[1] != 1)
     throw shape_error(fmt::format("{}: an array of {} x {} is no vector: one row or one column is needed",
                                   from.where, h.shape[0], h.shape[1]));
+  if (h.shape.size() != 1 && !is_row_or_column && allowed == shapes::row_or_column)
+    throw shape_error(fmt::format("{}: an array of {} dimensions is no vector", from.where, h.shape.size()));
   if (h.shape.size() != 1 && !is_row_or_column)
     throw unsupported(
         fmt::format("{}: an array of {} dimensions instead of one, as in SciPy's bsr and dia formats; save "
@@ -227,9 +229,11 @@ std::uint64_t checked_count(const header& h, const source& from, std::uint64_t l
   const std::uint64_t count = is_row_or_column && h.shape[0] == 1 ? h.shape[1] : h.shape[0];
   if (count > limit) fail(from.where, "{} elements are more than the {} it may have", count, limit);
   // A count that cannot be true fails before anything is read.
-  if (h.bytes > 0 && count > from.size / h.bytes)
+  if (h.bytes > 0 && count > from.size / h.bytes) {
+    if (from.size == no_limit) fail(from.where, "it declares more than any file holds");
     fail(from.where, "it declares {} elements of {} bytes, but is only {} bytes long", count, h.bytes,
          from.size);
+  }
   return count;
 }
 

@@ -36,7 +36,8 @@ template <class V> std::vector<V> vector_of(const csr<V>& a, const fs::path& pat
   return x;
 }
 
-/// Numbers between blanks, commas or ends of lines, read as they come: a pipe may have no end.
+/// Numbers between blanks, ends of lines, or single commas or semicolons, of which one may end a line. Read
+/// as they come: a pipe may have no end.
 template <class V> class number_text {
  public:
   explicit number_text(input_file& in) : in_(in) {}
@@ -66,7 +67,7 @@ template <class V> class number_text {
 
   /// Returns how much of the text it has taken: all but a word that may go on.
   std::size_t take(std::string_view text, bool has_more) {
-    constexpr std::string_view between = " \t\r,;", after_word = " \t\r,;\n#%";
+    constexpr std::string_view after_word = " \t\r,;\n#%";
     for (std::size_t at = 0; at < text.size();) {
       if (is_in_comment_) {
         at = std::min(text.find('\n', at), text.size());
@@ -74,7 +75,9 @@ template <class V> class number_text {
         continue;
       }
       const char c = text[at];
-      if (between.find(c) != between.npos || c == '\n' || c == '#' || c == '%') {
+      if (after_word.find(c) != after_word.npos) {
+        if (c == ',' || c == ';') end_field(c);
+        if (c == '\n') has_field_ = false;
         line_ += c == '\n';
         is_in_comment_ = c == '#' || c == '%';
         ++at;
@@ -88,10 +91,17 @@ template <class V> class number_text {
     }
     return text.size();
   }
+  /// Two commas in a row, or one that begins a line, are a number that is missing.
+  void end_field(char by) {
+    if (!has_field_)
+      throw parse_error(fmt::format("{}:{}: there is no number before a '{}'", in_.path(), line_, by));
+    has_field_ = false;
+  }
   void add(V value) {
     if (out_.size() == out_.capacity() && out_.size() * sizeof(V) >= chunk_bytes)
       require_memory(in_.path() + ": out of memory: to read on from here takes", 2 * out_.size() * sizeof(V));
     out_.push_back(value);
+    has_field_ = true;
     idle_bytes_ = 0;
   }
   V parse(std::string_view word) const {
@@ -108,15 +118,18 @@ template <class V> class number_text {
   }
   [[noreturn]] void fail(std::string_view word, std::string_view why) const {
     constexpr std::size_t most_shown = 40;
-    throw parse_error(fmt::format("{}:{}: '{}{}' {}", in_.path(), line_, word.substr(0, most_shown),
-                                  word.size() > most_shown ? "…" : "", why));
+    std::string shown(word.substr(0, most_shown));
+    std::replace_if(
+        shown.begin(), shown.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+    throw parse_error(
+        fmt::format("{}:{}: '{}{}' {}", in_.path(), line_, shown, word.size() > most_shown ? "…" : "", why));
   }
 
   input_file& in_;
   std::vector<V> out_;
   std::int64_t line_ = 1;
-  bool is_in_comment_ = false;
-  std::size_t idle_bytes_ = 0;  // since the last number
+  bool is_in_comment_ = false, has_field_ = false;  // since the last comma, or the begin of the line
+  std::size_t idle_bytes_ = 0;                      // since the last number
 };
 
 /// Whether it is text as far as it can be seen without reading: neither compressed nor an archive.

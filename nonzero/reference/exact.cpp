@@ -28,6 +28,11 @@ exact_product multiply_exactly(V alpha, csr_view<A> a, std::span<const V> x, V b
       out.y[i] += static_cast<long double>(beta) * y[i];
       out.bound[i] += std::abs(static_cast<long double>(beta) * y[i]);
     }
+    // Where terms of one sign may add up to more than the largest V, the order of adding decides what comes.
+    if (std::max(magnitude, out.bound[i]) > std::numeric_limits<V>::max()) {
+      out.bound[i] = std::numeric_limits<long double>::infinity();
+      continue;
+    }
     const auto roundings = static_cast<long double>(a.row_length(i) + 4);
     out.bound[i] = roundings * (eps * out.bound[i] + (1 + std::abs(static_cast<long double>(alpha))) * tiny);
   }
@@ -40,6 +45,7 @@ long double exact_product::error_in_bounds(index i, long double computed) const 
     const bool same = std::isnan(wanted) ? std::isnan(computed) : computed == wanted;
     return same ? 0 : std::numeric_limits<long double>::infinity();
   }
+  if (std::isinf(bound[i])) return 0;
   if (!std::isfinite(computed)) return std::numeric_limits<long double>::infinity();
   return std::abs(computed - wanted) / bound[i];
 }

@@ -14,7 +14,8 @@ struct exact_product {
       bound;  // (n + 4) * (eps * (|alpha| sum |a||x| + |beta||y|) + underflow), n the row's entries
 
   /// How many times row i's bound `computed` is away from the exact value: right when <= 1. NaN where NaN is
-  /// due, and the same infinity where that is due, count as 0; anything else not finite as infinity.
+  /// due, and the same infinity where that is due, count as 0; anything else not finite as infinity. Where
+  /// finite terms may overflow V on the way, the bound is infinite and whatever comes counts as 0.
   long double error_in_bounds(index i, long double computed) const;
 };
 

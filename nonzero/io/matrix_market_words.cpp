@@ -42,9 +42,7 @@ T choose(std::string_view what, std::string_view word, std::span<const std::stri
 
 matrix_market_info parse_banner(cursor& c) {
   const cursor start = c;
-  if (c.at == c.end) refuse("the file is empty");
-  if (*c.at == '\n' || *c.at == '\r')
-    refuse("the first line is empty; it should start with '%%MatrixMarket'");
+  if (c.at == c.end) refuse("the first line is empty; it should start with '%%MatrixMarket'");
   if (lower(next_word(c)) != "%%matrixmarket")
     refuse("not a Matrix Market file: it starts with {} instead of '%%MatrixMarket'", start.word());
   const std::array words{lower(next_word(c)), lower(next_word(c)), lower(next_word(c)), lower(next_word(c))};
@@ -133,6 +131,7 @@ void parse_header(cursor& c, header& h, offset skipped) {
   const char* const begin = c.at;
   const auto pass = [&](const cursor& line) { c.at = line.end + (line.end != c.end); };
   h.size_line = 1;
+  if (c.at == c.end) refuse("the file is empty");
   cursor line = line_at(c);
   h.info = parse_banner(line);
   refuse_if_too_long(line_at(c));

@@ -91,6 +91,11 @@ class BadFiles(InFolder):
                     out.truncate(2**33)
                 self.assert_refused("hole.mtx", saying)
 
+    def test_rows_for_nothing(self):
+        rows = 2**23 + 1
+        (self.folder / "rows.mtx").write_bytes(BANNER + f"{rows} {rows} 1\n1 1 1\n".encode())
+        self.assert_refused("rows.mtx", "a table of its rows alone would take 64.0 MiB")
+
     def test_devices_and_pipes_without_end(self):
         for device in ["/dev/zero", "/dev/urandom"]:
             self.assert_refused(device, "not a Matrix Market file")

@@ -145,6 +145,11 @@ class Bench(InFolder):
         self.assert_fails(1, "bench", "--json", "nowhere/out.json", saying="nowhere/out.json: cannot write")
         self.assert_fails(1, "bench", "--json", ".", saying="cannot write")
 
+    def test_json_does_not_overwrite_a_matrix(self):
+        before = (self.folder / "a.mtx").read_bytes()
+        self.assert_fails(2, "bench", "a.mtx", "--json", "./a.mtx", saying="--json would overwrite the matrix a.mtx")
+        self.assertEqual((self.folder / "a.mtx").read_bytes(), before)
+
     def test_a_failed_run_leaves_no_json(self):
         self.write("bad.mtx", LECTURE.replace("4 4 1", "4 9 1"))
         self.run_nz("bench", "bad.mtx", "--json", "out.json", status=1)

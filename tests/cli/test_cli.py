@@ -202,9 +202,12 @@ class Info(InFolder):
 class Archives(InFolder):
     def pack(self, name, **members):
         """A .tar.gz; in the members' names __ stands for a slash and _0 for a leading dot."""
+        return self.pack_in_order(name, *((member.replace("__", "/").replace("_0", "._"), text) for member, text in members.items()))
+
+    def pack_in_order(self, name, *members):
         with tarfile.open(self.folder / name, "w:gz") as archive:
-            for member, text in members.items():
-                entry = tarfile.TarInfo(member.replace("__", "/").replace("_0", "._") + ".mtx")
+            for member, text in members:
+                entry = tarfile.TarInfo(member + ".mtx")
                 entry.size = len(text)
                 archive.addfile(entry, io.BytesIO(text.encode()))
         return name
@@ -230,6 +233,17 @@ class Archives(InFolder):
         (self.folder / "empty.mtx.gz").write_bytes(gzip.compress(b""))
         self.assert_fails(1, "info", "empty.mtx.gz", saying="is empty")
         self.assert_fails(1, "info", "-", input=b"", saying="is empty")
+        self.assert_fails(1, "info", "-", input=b"\n" + LECTURE.encode(), saying="the first line is empty")
+        with tarfile.open(self.folder / "folder.tar.gz", "w:gz") as archive:
+            folder = tarfile.TarInfo("web")
+            folder.type = tarfile.DIRTYPE
+            archive.addfile(folder)
+        self.assert_fails(1, "info", "folder.tar.gz", saying="holds no .mtx file")
+
+    def test_a_member_that_is_there_twice_is_refused(self):
+        for member in ["a", "web/web"]:
+            name = self.pack_in_order("twice.tar.gz", (member, LECTURE), (member, LECTURE + "% newer\n"))
+            self.assert_fails(1, "info", name, saying=f"twice.tar.gz: holds {member}.mtx twice")
 
     def test_comments_may_be_longer_than_what_is_read_at_a_time(self):
         banner, rest = LECTURE.split("\n", 1)
@@ -462,6 +476,9 @@ class Multiply(InFolder):
         self.assertIsNone(self.json_of("multiply", "n.mtx")["norm_max"])  # also where a number follows it
         self.assertIn("|y|_max   nan\n", self.output_of("multiply", "n.mtx"))
 
+    def test_standard_input_that_is_closed_is_said_to_be(self):
+        self.assert_fails(1, "multiply", "-", saying="-: standard input is closed", preexec_fn=lambda: os.close(0))
+
     def test_writes_a_file(self):
         self.assertEqual(self.output_of("multiply", "a.mtx", "-o", "y.mtx"), "")
         self.assertEqual(self.product("a.mtx", "--x", "y.mtx"), [19, 0, 30, 6])
@@ -512,6 +529,10 @@ class CheckAndList(InFolder):
                     reason = {"bsr": "full", "sbs": "s(quare|ymmetric)"}.get(result["kernel"][:3], "padding")
                     self.assertRegex(result["why"], reason)
         self.assertIn("refused", str(matrices[-1]))
+
+    def test_a_product_that_overflows_is_not_wrong(self):
+        self.write("large.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1e308\n1 2 1e308\n")
+        self.assertIn(" ok\n", self.output_of("check", "large.mtx", "--device", "cpu"))
 
     def test_prints_a_line_per_matrix(self):
         text = self.output_of("check", "a.mtx", "dense_rows:3000:2:1")

@@ -135,6 +135,7 @@ class Heat(InFolder):
             (["--dim", "4"], "dim"),
             (["--dim", "2", "--every", "5"], "--every"),
             (["--plot", "heat.jpg"], ".png"),
+            (["--plot", "-"], "the name of a .png file"),
             (["--json", "-o", "-"], "standard output"),
             (["--steps", "-1"], "steps"),
         ]:

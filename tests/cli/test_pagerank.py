@@ -104,6 +104,13 @@ class PageRank(InFolderOfGraphs):
         self.assertIn("  page 4\n", self.output_of("pagerank", "lecture.mtx", "--names", "names"))
         self.write("few", "one\n")
         self.assert_fails(1, "pagerank", "lecture.mtx", "--names", "few", saying="each of the 9 pages")
+        for name, why in [("a\tb", "there is a control character"), ("\033[2J", "there is a control character"), ("", "there is no name")]:
+            self.write("odd", f"one\n{name}\n" + "more\n" * 7)
+            self.assert_fails(1, "pagerank", "lecture.mtx", "--names", "odd", saying=f"odd:2: {why}")
+        self.write("same", "one\ntwo\ntwo\n" + "more\n" * 6)
+        self.write("weights", "two 1\n")
+        self.assert_fails(1, "pagerank", "lecture.mtx", "--names", "same", "--personalize", "weights",
+                          saying="weights: several pages are called 'two'")
         folder = ROOT / "examples/data"
         text = self.output_of("pagerank", str(folder / "debian-packages.mtx"), "--top", "1", "--names",
                               str(folder / "debian-packages.names"))
@@ -182,6 +189,12 @@ class PageRank(InFolderOfGraphs):
         self.assert_fails(1, "pagerank", "heavy.txt", "--weighted", saying="heavy.txt: the weights of page b add up to inf")
         self.assert_fails(1, "pagerank", "missing.txt", saying="there is no such file")
         self.assert_fails(1, "pagerank", ".", saying="nz: ")
+
+    def test_a_byte_order_mark_is_part_of_no_name(self):
+        self.write("marked.txt", "\ufeffa b\nb a\n")
+        self.assert_fails(1, "pagerank", "marked.txt", saying="marked.txt:1: it starts with a byte order mark")
+        self.write("marked.names", "\ufeffone\n" + "more\n" * 8)
+        self.assert_fails(1, "pagerank", "lecture.mtx", "--names", "marked.names", saying="starts with a byte order mark")
 
     def test_wrong_usage(self):
         self.assert_fails(2, "pagerank", saying="GRAPH is required")

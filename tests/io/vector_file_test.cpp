@@ -89,6 +89,22 @@ TEST_F(VectorFile, SaysWhereTextIsNoNumber) {
   EXPECT_NE(refusal("x.mtx", "1\n2\n"), "was read");  // what calls itself Matrix Market has to be that
 }
 
+TEST_F(VectorFile, MissesNoNumberBetweenCommas) {
+  for (const char* text : {"1,,2\n", "1 , ,2", ",1", "1\n,2", "1,;2", "1,#\n,2"})
+    EXPECT_NE(refusal("x.txt", text).find("there is no number before a"), std::string::npos) << text;
+  EXPECT_EQ(refusal("x.txt", "1\n2,,3\n"), ":2: there is no number before a ','");
+  for (const char* text : {"1, 2,\n3,\n", "1;2\n3", "1 ,2 # ,,\n3"})
+    EXPECT_EQ(nz::read_vector<double>(write("x.txt", text)), (numbers{1, 2, 3})) << text;
+}
+
+TEST_F(VectorFile, ShowsWhatIsNoText) {
+  EXPECT_EQ(refusal("x.txt", "1 \xff"), ":1: '?' is not a number");
+  EXPECT_NE(refusal("x.txt",
+                    "\xEF\xBB\xBF"
+                    "1"),
+            "was read");
+}
+
 // It is read in chunks of 1 MiB, which end in the middle of numbers, comments and lines.
 TEST_F(VectorFile, MayBeLong) {
   std::string text;

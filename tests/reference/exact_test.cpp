@@ -58,6 +58,17 @@ TEST(ExactProduct, WantsNanAndInfinityExactlyWhereTheyAreDue) {
     EXPECT_GT(nz::reference::largest_error<double>(exact, wrong), 1);
 }
 
+// Which of many orders overflows on the way is not the kernel's fault.
+TEST(ExactProduct, TakesWhateverComesWhereTermsMayOverflow) {
+  const nz::csr<double> large{3, 2, {0, 2, 4, 5}, {0, 1, 0, 1, 0}, {1e308, 1e308, 1e308, -1e308, 1e308}};
+  const auto exact = nz::reference::multiply_exactly<double>(1, large, std::vector<double>{1, 1}, 0, {});
+  for (const double any : {inf, -inf, nan, 0.0})
+    EXPECT_EQ(nz::reference::largest_error<double>(exact, std::vector<double>{any, any, 1e308}), 0);
+  EXPECT_GT(nz::reference::largest_error<double>(exact, std::vector<double>{inf, 0, inf}), 1);
+  const auto scaled = nz::reference::multiply_exactly<double>(10, large, std::vector<double>{1, 1}, 0, {});
+  EXPECT_EQ(nz::reference::largest_error<double>(scaled, std::vector<double>{inf, 0, inf}), 0);
+}
+
 TEST(ExactProduct, RefusesVectorsThatDoNotFit) {
   const std::vector<double> x{1, 2, 3};
   EXPECT_THROW(nz::reference::multiply_exactly<double>(1, a, x, 0, {}), nz::shape_error);

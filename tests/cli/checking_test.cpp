@@ -80,10 +80,18 @@ TEST(Checking, TellsWrongFromFailedFromRefused) {
   EXPECT_STREQ(try_planted<kind::refuses>().what.verdict(), "refused");
 }
 
-TEST(Checking, CountsAFailureAsWrongAndARefusalNot) {
-  EXPECT_TRUE(try_planted<kind::wrong_in_one_row>().what.is_wrong());
-  EXPECT_TRUE(try_planted<kind::fails>().what.is_wrong());
-  EXPECT_FALSE(try_planted<kind::refuses>().what.is_wrong());
+TEST(Checking, CountsWhatIsWrongAndWhatFailedAndNoRefusal) {
+  nz::cli::tally count;
+  count.add(try_planted<kind::refuses>().what);
+  EXPECT_TRUE(count.is_good());
+  nz::cli::tally failed = count;
+  failed.add(try_planted<kind::out_of_memory>().what);
+  EXPECT_EQ(failed.text(), "1 of 1 kernel failed: out of memory");
+  count.add(try_planted<kind::wrong_in_one_row>().what);
+  EXPECT_EQ(count.text(), "1 of 1 result is wrong");
+  count.add(failed);
+  EXPECT_FALSE(count.is_good());
+  EXPECT_EQ(count.text(), "1 of 2 results is wrong; 1 of 2 kernels failed: out of memory");
 }
 
 TEST(BenchReport, SaysWhyAKernelWasNotTimed) {

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <iterator>
 #include <numeric>
-#include <sstream>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -41,24 +40,6 @@ struct pagerank_command {
   std::size_t top = 10;
   bool as_json = false;
 };
-
-/// One name on each line. Control characters, among them tabs, would spoil what is printed and written.
-std::vector<std::string> read_names(const std::string& file) {
-  std::vector<std::string> out;
-  std::istringstream lines(read_text(input_path(file)));
-  const auto fail = [&](std::string_view why) {
-    throw parse_error(fmt::format("{}:{}: {}", file, out.size() + 1, why));
-  };
-  for (std::string line; std::getline(lines, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.empty()) fail("there is no name");
-    if (out.empty() && line.starts_with("\xEF\xBB\xBF")) fail("it starts with a byte order mark");
-    if (std::any_of(line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }))
-      fail("there is a control character");
-    out.push_back(std::move(line));
-  }
-  return out;
-}
 
 template <class V>
 std::vector<double> weights_by_name(const std::string& file, const loaded_graph<V>& graph) {
@@ -104,7 +85,7 @@ template <class V> loaded_graph<V> load_graph(const pagerank_command& options) {
     throw shape_error(fmt::format("{}: the matrix of a graph is square, but this one is {} × {}",
                                   options.graph, out.links.rows, out.links.cols));
   if (options.names.empty()) return out;
-  out.names = read_names(options.names);
+  out.names = parse_names(read_text(input_path(options.names)), options.names);
   if (out.names.size() != static_cast<std::size_t>(out.links.rows))
     throw shape_error(fmt::format("{}: there must be a name for each of the {}, but the file has {}",
                                   options.names, counted(out.links.rows, "page"), out.names.size()));

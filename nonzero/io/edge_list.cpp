@@ -24,6 +24,10 @@ constexpr std::size_t most_idle_bytes = std::size_t{1} << 26;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // would become part of the first name
 constexpr std::string_view banner = "%%matrixmarket";
 
+bool has_control_character(std::string_view word) {
+  return std::any_of(word.begin(), word.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; });
+}
+
 bool has_banner(std::string_view text) {
   return std::ranges::equal(text.substr(0, banner.size()), banner, {},
                             [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -91,8 +95,7 @@ class word_lines {
       if (words_.size() > most_words_) fail("there are more words than that");
     }
     for (const std::string_view word : words_)
-      if (std::any_of(word.begin(), word.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }))
-        fail("there is a control character");
+      if (has_control_character(word)) fail("there is a control character");
     return !words_.empty();
   }
 
@@ -220,6 +223,24 @@ std::vector<named_weight> parse_named_weights(std::string_view text, std::string
   std::vector<named_weight> out;
   lines.take(text);
   while (lines.next()) out.push_back({std::string(lines.words()[0]), lines.weight<double>(1)});
+  return out;
+}
+
+std::vector<std::string> parse_names(std::string_view text, std::string_view file) {
+  std::vector<std::string> out;
+  const auto refuse = [&](std::string_view why) {
+    throw parse_error(fmt::format("{}:{}: {}", file, out.size() + 1, why));
+  };
+  if (text.starts_with(byte_order_mark)) refuse("it starts with a byte order mark");
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view name = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (name.ends_with('\r')) name.remove_suffix(1);
+    if (name.empty()) refuse("there is no name");
+    if (has_control_character(name)) refuse("there is a control character");
+    out.emplace_back(name);
+  }
   return out;
 }
 

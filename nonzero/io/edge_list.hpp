@@ -35,6 +35,10 @@ struct named_weight {
 };
 std::vector<named_weight> parse_named_weights(std::string_view text, std::string_view file);
 
+/// Names of pages, one on each line. Throws `parse_error` with the line for an empty name, or one with
+/// control characters: a tab would be taken for the end of a column where ranks are written.
+std::vector<std::string> parse_names(std::string_view text, std::string_view file);
+
 /// The text of a file, which may be compressed, or a pipe. Throws `parse_error` if it cannot be read.
 std::string read_text(const std::filesystem::path& path);
 

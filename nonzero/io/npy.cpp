@@ -219,13 +219,11 @@ std::uint64_t checked_count(const header& h, const source& from, std::uint64_t l
   if (is_row_or_column && h.shape[0] != 1 && h.shape[1] != 1)
     throw shape_error(fmt::format("{}: an array of {} x {} is no vector: one row or one column is needed",
                                   from.where, h.shape[0], h.shape[1]));
-  if (h.shape.size() != 1 && !is_row_or_column && allowed == shapes::row_or_column)
-    throw shape_error(fmt::format("{}: an array of {} dimensions is no vector", from.where, h.shape.size()));
-  if (h.shape.size() != 1 && !is_row_or_column)
-    throw unsupported(
-        fmt::format("{}: an array of {} dimensions instead of one, as in SciPy's bsr and dia formats; save "
-                    "it with .tocsr()",
-                    from.where, h.shape.size()));
+  if (h.shape.size() != 1 && !is_row_or_column) {
+    const std::string what = fmt::format("{}: an array of {} dimensions", from.where, h.shape.size());
+    if (allowed == shapes::row_or_column) throw shape_error(what + " is no vector");
+    throw unsupported(what + " instead of one, as in SciPy's bsr and dia formats; save it with .tocsr()");
+  }
   const std::uint64_t count = is_row_or_column && h.shape[0] == 1 ? h.shape[1] : h.shape[0];
   if (count > limit) fail(from.where, "{} elements are more than the {} it may have", count, limit);
   // A count that cannot be true fails before anything is read.

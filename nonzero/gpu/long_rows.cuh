@@ -94,19 +94,28 @@ __global__ void copy_segments_kernel(std::int64_t segments, segment_list<Offset>
   }
 }
 
-/// The segments, as a multiply needs them.
-template <class V, class Offset> struct segment_view {
+/// The segments, as a multiply needs them that sums them by other means.
+template <class V> struct segment_sums {
   std::int64_t segments;
-  const index* row;
-  const Offset *begin, *end;
+  const index* row;  // as in segment_list
   const split_row* split;
   // In the scratch set: the sums of segments of split rows, and how many of each split row are there.
   V* sum;
   unsigned* summed;
 
+  /// How many segments the row of a segment has.
+  __device__ index segments_of(index row_of_segment) const {
+    return row_of_segment >= 0 ? 1 : split[-1 - row_of_segment].segments;
+  }
+};
+
+/// The segments, as a multiply needs them.
+template <class V, class Offset> struct segment_view : segment_sums<V> {
+  const Offset *begin, *end;
+
   __device__ std::int64_t blocks() const {
     constexpr int warps = threads_per_block / 32;
-    return (segments + warps - 1) / warps;
+    return (this->segments + warps - 1) / warps;
   }
 };
 
@@ -146,9 +155,10 @@ template <class V, class Offset> struct device_segments {
     sum = layout.add<V>(split_rows() > 0 ? size() : 0);
     summed = layout.add<unsigned>(split_rows());
   }
-  segment_view<V, Offset> view(std::byte* set) const {
-    return {size(), row.data(), begin.data(), end.data(), split.data(), sum.in(set), summed.in(set)};
+  segment_sums<V> sums(std::byte* set) const {
+    return {size(), row.data(), split.data(), sum.in(set), summed.in(set)};
   }
+  segment_view<V, Offset> view(std::byte* set) const { return {sums(set), begin.data(), end.data()}; }
   std::uint64_t bytes() const { return bytes_of(row, begin, end, split); }
 
   /// The blocks of a multiply that take the segments. They come first, as they take the longest.
@@ -190,17 +200,12 @@ template <class V> __device__ __forceinline__ V sum_of_segments(const V* segment
   return group_sum<32>(sum);
 }
 
-/// A warp per segment, for the first a.blocks() blocks of a grid: a row of one segment is finished at once, a
-/// split row by the last warp to sum one of its segments.
-template <class A, class V, class Offset, class Finish>
-__device__ __forceinline__ void sum_segment(const segment_view<V, Offset>& a, const index* __restrict__ col,
-                                            entry_values<A> values, const V* __restrict__ x, Finish& finish) {
-  const std::int64_t segment = thread_in_grid() / 32;
-  if (segment >= a.segments) return;  // the whole warp
+/// What a warp does with the sum of a segment, which its first lane has: a row of one segment is finished at
+/// once, a split row by the last warp to sum one of its segments. `segments`: of its row, loaded early.
+template <class V, class Finish>
+__device__ __forceinline__ void finish_segment(const segment_sums<V>& a, std::int64_t segment, index row,
+                                               index segments, V sum, Finish& finish) {
   const bool is_first = threadIdx.x % 32 == 0;
-  const index row = a.row[segment];
-  const index segments = row >= 0 ? 1 : a.split[-1 - row].segments;  // early: the load is in flight meanwhile
-  const V sum = sum_of_entries<32, 8>(a.begin[segment], a.end[segment], col, values, x);
   if (row >= 0) {
     if (is_first) finish(sum, row);
     return;
@@ -210,6 +215,17 @@ __device__ __forceinline__ void sum_segment(const segment_view<V, Offset>& a, co
   if (!is_last_warp(static_cast<unsigned>(segments), &a.summed[-1 - row])) return;
   const V all = sum_of_segments(a.sum + split.first_segment, segments);
   if (is_first) finish.finish_split(all, split.row, -1 - row);
+}
+
+/// A warp per segment, for the first a.blocks() blocks of a grid.
+template <class A, class V, class Offset, class Finish>
+__device__ __forceinline__ void sum_segment(const segment_view<V, Offset>& a, const index* __restrict__ col,
+                                            entry_values<A> values, const V* __restrict__ x, Finish& finish) {
+  const std::int64_t segment = thread_in_grid() / 32;
+  if (segment >= a.segments) return;  // the whole warp
+  const index row = a.row[segment], segments = a.segments_of(row);
+  const V sum = sum_of_entries<32, 8>(a.begin[segment], a.end[segment], col, values, x);
+  finish_segment(a, segment, row, segments, sum, finish);
 }
 
 }  // namespace nz::gpu

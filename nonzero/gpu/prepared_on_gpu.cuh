@@ -40,7 +40,8 @@
 //     keys;
 //   sum(in, out, n) and largest(in, out, n), to one number in the device's memory; for n = 0: 0 and the
 //     lowest number;
-//   read(pointers...), which waits and returns the number there, or a tuple of several after one wait.
+//   read(pointers...), which waits and returns the number there, or a tuple of several after one wait;
+//   read_array(from, n), which waits and returns a std::vector of the n numbers there.
 namespace nz::gpu {
 
 template <class A> using device_csr_pointer = std::shared_ptr<const device_csr<A>>;

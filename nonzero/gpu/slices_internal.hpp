@@ -19,28 +19,6 @@ inline padding_budget for_slices(padding_budget budget, footprint csr) {
   return {std::max(budget.times_csr, never_refused / static_cast<double>(csr.bytes))};
 }
 
-/// The longest row that one lane sums; longer ones are stored apart, for one or more warps each.
-inline offset longest_in_slices(index rows, offset nnz) {
-  constexpr offset always = 64, times_mean = 4;
-  return std::max(always, times_mean * (nnz / std::max<offset>(rows, 1)));
-}
-
-/// Throws `unsupported` where slices with so much padding exceed the budget. `places`: of all slices;
-/// `apart`: entries that are not in slices.
-template <class V>
-void require_slices_within_budget(index rows, offset nnz, offset apart, offset places,
-                                  padding_budget budget) {
-  constexpr std::uint64_t entry = sizeof(index) + sizeof(V);
-  const auto count = [](offset n) { return static_cast<std::uint64_t>(n); };
-  const offset windows = (offset{rows} + rows_per_window - 1) / rows_per_window,
-               slices = (offset{rows} + slice_height - 1) / slice_height;
-  const footprint csr{count(rows + offset{1}) * sizeof(offset) + count(nnz) * entry, 0};
-  const footprint sliced{
-      count(places) * entry + count(windows + 1 + rows) * sizeof(index) + count(slices + 1) * sizeof(offset),
-      count(places - (nnz - apart)) * entry};
-  require_within_budget("sell", sliced, csr, for_slices(budget, csr));
-}
-
 /// The counts that decide how many bytes blocks in slices take.
 struct block_counts {
   index rows, block_size;

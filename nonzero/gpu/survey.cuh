@@ -14,91 +14,42 @@
 // host adds up the records, a few kilobytes.
 namespace nz::gpu {
 
-constexpr int survey_window = 1024;  // rows that sell_slices sorts together
-constexpr int length_bins = 1024;    // the last one also for longer rows
-
-struct window_record {
-  offset longest = 0, in_long_rows = 0, apart = 0, steps = 0;  // steps: places / 32
+struct rows_record {
+  offset longest = 0, in_long_rows = 0;
 };
 
 struct slice_record {
-  offset entries = 0;
+  offset entries = 0, places = 0;
   index compared = 0;  // rows that have a row before them in the slice, unless both are empty
   index moved = 0, repeated = 0, twins = 0;
   index spread = 0;              // the most columns between the k-th entries of two rows
   index inexact = 0, other = 0;  // rows with a value that is no float, or not the first one
 };
 
-/// The steps of all slices of a window, with its rows sorted by length: for each v, the slices that have a
-/// row of at least v entries, added up. By one warp, 32 lengths at a time, the longest first.
-template <class Counts> __device__ offset steps_of_window(Counts& count, offset longest) {
-  const int lane = threadIdx.x % 32;
-  const int top = static_cast<int>(longest < length_bins - 1 ? longest : length_bins - 1);
-  unsigned longer = 0;  // rows of the lengths that were looked at before
-  offset steps = 0;
-  for (int first = top / 32 * 32; first >= 0; first -= 32) {
-    unsigned rows = count[first + lane];
-    for (int step = 1; step < 32; step *= 2) {
-      const unsigned above = __shfl_down_sync(full_warp, rows, step);
-      if (lane + step < 32) rows += above;
-    }
-    rows += longer;
-    if (first + lane > 0) steps += (rows + 31) / 32;
-    longer = __shfl_sync(full_warp, rows, 0);
-  }
-  steps = group_sum<32>(steps);
-  const unsigned past_bins = count[length_bins - 1];
-  return steps + (longest - top) * ((past_bins + 31) / 32);
-}
-
-// A block takes windows of 1,024 rows in turn and counts rows by their length.
+// Threads take rows in turn; each block writes what it found.
 // Good: always, it reads 4 bytes per row.
-// Bad: rows past 1,023 entries, whose lengths are not told apart.
 // Traffic: 4 bytes per row.
 // Source: ours.
 template <class Offset>
-__global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_begin, offset most_of_lane,
-                                   window_record* __restrict__ records) {
-  __shared__ shared_array<unsigned, length_bins> count;
-  __shared__ shared_array<offset, threads_per_block / 32> in_slices_of_warp;
-  __shared__ shared_array<window_record, threads_per_block / 32> found_by_warp;
+__global__ void survey_rows_kernel(index rows, const Offset* __restrict__ row_begin,
+                                   rows_record* __restrict__ records) {
+  __shared__ shared_array<rows_record, threads_per_block / 32> found_by_warp;
   const auto larger = [](offset a, offset b) { return a > b ? a : b; };
-  window_record found;
-  for (std::int64_t first = std::int64_t{blockIdx.x} * survey_window; first < rows;
-       first += std::int64_t{gridDim.x} * survey_window) {
-    for (int b = threadIdx.x; b < length_bins; b += threads_per_block) count[b] = 0;
-    __syncthreads();
-    offset in_slices = 0;  // the longest row there
-    for (int r = threadIdx.x; r < survey_window && first + r < rows; r += threads_per_block) {
-      const offset length = row_begin[first + r + 1] - row_begin[first + r];
-      const bool is_apart = length > most_of_lane;
-      found.longest = larger(found.longest, length);
-      found.in_long_rows += length > row_survey::long_row ? length : 0;
-      found.apart += is_apart ? length : 0;
-      in_slices = larger(in_slices, is_apart ? 0 : length);
-      atomicAdd(&count[is_apart ? 0 : length < length_bins ? length : length_bins - 1], 1U);
-    }
-    in_slices = warp_maximum(in_slices);
-    if (threadIdx.x % 32 == 0) in_slices_of_warp[threadIdx.x / 32] = in_slices;
-    __syncthreads();
-    if (threadIdx.x < 32) {
-      for (int w = 0; w < threads_per_block / 32; ++w) in_slices = larger(in_slices, in_slices_of_warp[w]);
-      const offset steps = steps_of_window(count, in_slices);
-      found.steps += threadIdx.x == 0 ? steps : 0;
-    }
-    __syncthreads();
+  rows_record found;
+  for (std::int64_t row = thread_in_grid(); row < rows; row += std::int64_t{gridDim.x} * threads_per_block) {
+    const offset length = row_begin[row + 1] - row_begin[row];
+    found.longest = larger(found.longest, length);
+    found.in_long_rows += length > row_survey::long_row ? length : 0;
   }
   found.longest = warp_maximum(found.longest);
-  found.in_long_rows = group_sum<32>(found.in_long_rows);
-  found.apart = group_sum<32>(found.apart);
+  found.in_long_rows = warp_sum(found.in_long_rows);
   if (threadIdx.x % 32 == 0) found_by_warp[threadIdx.x / 32] = found;
   __syncthreads();
   if (threadIdx.x != 0) return;
   for (int w = 1; w < threads_per_block / 32; ++w) {
-    const window_record other = found_by_warp[w];
+    const rows_record other = found_by_warp[w];
     found.longest = larger(found.longest, other.longest);
     found.in_long_rows += other.in_long_rows;
-    found.apart += other.apart;
   }
   records[blockIdx.x] = found;
 }
@@ -158,6 +109,7 @@ __global__ void survey_slices_kernel(csr_view<V, Offset> a, std::int64_t slices,
   found.spread = spread_of_slice(a, begin, length);
   found.compared = __popc(__ballot_sync(full_warp, is_compared));
   found.entries = offset{a.begin(end)} - offset{a.begin(first)};
+  found.places = slice_height * warp_maximum(full_length);
   if (lane == 0) records[sample] = found;
 }
 
@@ -191,23 +143,19 @@ template <class V, class Body> void with_view(const device_csr<V>& a, Body body)
 }
 
 template <class Queue, class V> row_survey survey_rows(const device_csr<V>& a) {
-  constexpr std::int64_t most_blocks = 1024;
-  const std::int64_t windows = (std::int64_t{a.rows} + survey_window - 1) / survey_window;
-  const std::int64_t blocks = std::min(windows, most_blocks);
-  vector<window_record> records(a.where(), static_cast<std::size_t>(blocks));
+  constexpr std::int64_t most_blocks = 256;
+  const std::int64_t blocks = std::min(blocks_for(a.rows), most_blocks);
   Queue queue(*a.where(), {});
+  auto records = queue.template temporary<rows_record>(static_cast<std::size_t>(blocks));
   with_view(a, [&]<class Offset>(csr_view<V, Offset> view) {
     queue.launch("survey_rows", blocks, threads_per_block, survey_rows_kernel<Offset>, a.rows,
-                 view.row_begin.data(), longest_in_slices(a.rows, a.nnz), records.data());
+                 view.row_begin.data(), records.data());
   });
   row_survey out;
-  for (const window_record& found : records.to_host()) {
+  for (const rows_record& found : queue.read_array(records.data(), static_cast<std::size_t>(blocks))) {
     out.longest = std::max(out.longest, found.longest);
     out.in_long_rows += found.in_long_rows;
-    out.apart += found.apart;
-    out.places += slice_height * found.steps;
   }
-  out.longest_in_slices = std::min(out.longest, longest_in_slices(a.rows, a.nnz));
   return out;
 }
 
@@ -215,17 +163,18 @@ template <class Queue, class V> slice_survey survey_slices(const device_csr<V>& 
   constexpr std::int64_t most_samples = 1024;
   const std::int64_t slices = (std::int64_t{a.rows} + slice_height - 1) / slice_height;
   const auto samples = static_cast<int>(std::min(slices, most_samples));
-  vector<slice_record> records(a.where(), static_cast<std::size_t>(samples));
   Queue queue(*a.where(), {});
+  auto records = queue.template temporary<slice_record>(static_cast<std::size_t>(samples));
   with_view(a, [&]<class Offset>(csr_view<V, Offset> view) {
     launch_threads(queue, "survey_slices", std::int64_t{samples} * 32, survey_slices_kernel<V, Offset>, view,
                    slices, samples, records.data());
   });
   slice_survey out;
   std::int64_t rows = 0, twins = 0;
-  for (const slice_record& found : records.to_host()) {
+  for (const slice_record& found : queue.read_array(records.data(), static_cast<std::size_t>(samples))) {
     const bool has_diagonals = found.compared > 0 && 4 * found.moved >= 3 * found.compared;
     out.entries += found.entries;
+    out.places += found.places;
     if (has_diagonals) out.in_diagonals += found.entries;
     if (has_diagonals && found.repeated == found.moved) out.in_constants += found.entries;
     if (!has_diagonals && found.spread < 1 << 8) out.within_8_bits += found.entries;

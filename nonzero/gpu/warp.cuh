@@ -60,6 +60,38 @@ template <int Count> __device__ void sort_in_block(shared_array<std::uint64_t, C
     }
 }
 
+/// Replaces each of `Count` numbers by the sum of those before it; returns the sum of all. Every thread of a
+/// block of threads_per_block calls it, after the numbers are written and a barrier; they can be read after
+/// the next barrier.
+template <int Count> __device__ unsigned exclusive_sum_in_block(shared_array<unsigned, Count>& numbers) {
+  constexpr int each = Count / threads_per_block, warps = threads_per_block / 32;
+  static_assert(Count % threads_per_block == 0);
+  __shared__ shared_array<unsigned, warps> of_warp;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = threadIdx.x * each;
+  unsigned mine = 0;
+  for (int i = 0; i < each; ++i) mine += numbers[first + i];
+  unsigned before = mine;  // and mine
+  for (int step = 1; step < 32; step *= 2) {
+    const unsigned left = __shfl_up_sync(full_warp, before, step);
+    if (lane >= step) before += left;
+  }
+  if (lane == 31) of_warp[warp] = before;
+  before -= mine;
+  __syncthreads();
+  unsigned all = 0;
+  for (int w = 0; w < warps; ++w) {
+    const unsigned sum = of_warp[w];
+    if (w < warp) before += sum;
+    all += sum;
+  }
+  for (int i = 0; i < each; ++i) {
+    const unsigned number = numbers[first + i];
+    numbers[first + i] = before;
+    before += number;
+  }
+  return all;
+}
+
 /// The first i in [low, high) for which is_before(i) is false, or high: binary search, as
 /// std::partition_point.
 template <class T, class Predicate> __device__ T partition_point(T low, T high, Predicate is_before) {

@@ -15,17 +15,13 @@ struct row_survey {
   static constexpr offset long_row = 64;
 
   offset longest = 0;
-  offset in_long_rows = 0;       // entries in rows of more than long_row
-  offset longest_in_slices = 0;  // the longest row that sell_slices gives to one lane
-  offset apart = 0;  // entries in rows that sell_slices keeps out of its slices because of their length
-  /// Entries and padding of sell_slices: slices of 32 rows, sorted by length within windows of 1,024 rows.
-  /// Exact where no row in a slice is longer than 1,023; otherwise an upper bound.
-  offset places = 0;
+  offset in_long_rows = 0;  // entries in rows of more than long_row
 };
 
 /// What slices of 32 rows look like, from a sample of the slices and the first 32 entries of their rows.
 struct slice_survey {
   offset entries = 0;  // in the sampled slices
+  offset places = 0;   // these and padding, if all rows of a slice were as long as its longest
   /// Of those, in slices where three rows in four have the columns of the row before, shifted by one. Empty
   /// rows after empty rows do not count.
   offset in_diagonals = 0;
@@ -58,6 +54,7 @@ struct device_features {
   double vector_value_bytes = 0;  // of a number of x and y
   double csr_bytes = 0;
   double cache_bytes = 0;       // of the device
+  double multiplies = 0;        // that are expected
   double bytes_per_second = 0;  // that the device copies; 0: not measured
   row_survey row;
   slice_survey slice;
@@ -94,8 +91,7 @@ struct prediction {
   double passes = 0;         // over CSR that the conversion takes
   double gathers = 1;        // time waiting for x, as a fraction of what CSR waits
   std::string verdict = {};  // why the kernel does not suit; empty where it may
-  /// For kernels of CSR, which need no conversion: where nothing is measured the planner takes the one with
-  /// the highest preference.
+  /// Where nothing is measured the planner takes the kernel with the highest preference, if that is above 0.
   double preference = 0;
 };
 

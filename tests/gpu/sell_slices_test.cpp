@@ -6,7 +6,7 @@
 
 #include "tests/gpu/exact_rows.hpp"
 
-// sell_slices at the edges of what it keeps apart, in the emulator and on a GPU.
+// sell_slices at the edges of its classes of rows, in the emulator and on a GPU.
 namespace {
 
 using nz::index;
@@ -20,18 +20,22 @@ std::vector<index> short_rows(index count, index length) {
   return out;
 }
 
-TEST_P(SellSlices, FinishesRowsAboutAsLongAsALaneMayHave) {
-  std::vector<index> lengths = short_rows(3000, 3);
-  for (index length = 60; length < 70; ++length) {
-    lengths.push_back(length);
-    lengths.push_back(0);
+TEST_P(SellSlices, FinishesRowsOfEveryLengthThatAWarpTakes) {
+  // One to 32 lanes each; few of each length, so that slices are cut off, and too many for one window.
+  for (const index first : {0, 120}) {
+    std::vector<index> lengths;
+    for (index length = first; length < first + 145; ++length)
+      lengths.insert(lengths.end(), static_cast<std::size_t>(length % 7 + 1), length);
+    check_rows("sell_slices", lengths);
+    std::reverse(lengths.begin(), lengths.end());
+    check_rows("sell_slices", lengths);
   }
-  check_rows("sell_slices", lengths);
 }
 
 TEST_P(SellSlices, FinishesLongRowsOfOnePartAndOfSeveral) {
   std::vector<index> lengths = short_rows(3000, 3);
-  for (const index length : {65, 511, 512, 513, 1024, 1025, 20000, 3, 0, 70})
+  for (const index length :
+       {127, 128, 129, 255, 256, 257, 511, 1023, 1024, 1025, 2047, 2048, 2049, 4096, 4097, 20000, 3, 0, 70})
     lengths.insert(lengths.begin() + 37 * length % 2000, length);
   check_rows("sell_slices", lengths);
 }
@@ -44,6 +48,12 @@ TEST_P(SellSlices, FinishesLongRowsThatFillAWindow) {
 
 TEST_P(SellSlices, FinishesNothingButLongRows) {
   check_rows("sell_slices", {5000, 5000, 0, 0, 0, 0, 0, 0, 0, 0});
+}
+
+TEST_P(SellSlices, FinishesEmptyRows) {
+  check_rows("sell_slices", std::vector<index>(2500, 0));
+  check_rows("sell_slices", {0});
+  check_rows("sell_slices", {});
 }
 
 INSTANTIATE_TEST_SUITE_P(On, SellSlices, on_emulator_and_card, name_of_device);

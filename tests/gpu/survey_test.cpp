@@ -30,43 +30,47 @@ struct names {
 using values = testing::Types<float, double>;
 TYPED_TEST_SUITE(Survey, values, names);
 
-TYPED_TEST(Survey, OfRowsHasTheLongestAndWhatSlicesTake) {
+TYPED_TEST(Survey, OfRowsHasTheLongestAndWhatLongOnesHave) {
   using V = TypeParam;
-  constexpr nz::offset told_apart = 1023;  // lengths
   for (const auto& [name, a] : battery::matrices<V>())
     for (const bool wide : {false, true}) {
       SCOPED_TRACE(name + (wide ? ", wide" : ""));
       const auto found = surveys_of<V>().rows(*nz::place_csr(a, nz::emulator_device(), wide));
-      const nz::offset most = std::max<nz::offset>(64, 4 * (a.nnz() / std::max(a.rows, 1)));
-      nz::offset longest = 0, in_long_rows = 0, apart = 0;
+      nz::offset longest = 0, in_long_rows = 0;
       for (nz::index i = 0; i < a.rows; ++i) {
         longest = std::max(longest, a.row_length(i));
         if (a.row_length(i) > 64) in_long_rows += a.row_length(i);
-        if (a.row_length(i) > most) apart += a.row_length(i);
       }
       EXPECT_EQ(found.longest, longest);
       EXPECT_EQ(found.in_long_rows, in_long_rows);
-      EXPECT_EQ(found.apart, apart);
-      const auto slices = nz::gpu::to_warp_slices<TypeParam>(a, {1e9}, most);
-      EXPECT_GE(found.places, slices.slice_begin.back());
-      if (std::min(longest, most) <= told_apart) {
-        EXPECT_EQ(found.places, slices.slice_begin.back());
-      }
     }
 }
 
-TYPED_TEST(Survey, OfRowsTakesSeveralWindowsInABlock) {
+TYPED_TEST(Survey, OfRowsTakesSeveralRowsInAThread) {
   using V = TypeParam;
-  // More windows than there are blocks: the last one has the longest row.
-  const nz::index rows = 1025 * 1024;
-  nz::csr<V> a{rows, 8, {}, {}, {}};
+  // More rows than there are threads: the last ones are long.
+  const nz::index rows = 300 * 1024;
+  nz::csr<V> a{rows, 90, {}, {}, {}};
   a.row_begin.assign(static_cast<std::size_t>(rows) + 1, 0);
-  a.row_begin.back() = 5;
-  a.col = {0, 1, 2, 3, 4};
-  a.val.assign(5, V{1});
+  a.row_begin[rows - 1] = 70;
+  a.row_begin.back() = 70 + 80;
+  for (nz::index j = 0; j < 150; ++j) a.col.push_back(j % 70);
+  for (nz::index j = 0; j < 80; ++j) a.col[static_cast<std::size_t>(70 + j)] = j;
+  a.val.assign(150, V{1});
   const auto found = surveys_of<V>().rows(*nz::place_csr(a, nz::emulator_device()));
-  EXPECT_EQ(found.longest, 5);
-  EXPECT_EQ(found.places, 5 * 32);
+  EXPECT_EQ(found.longest, 80);
+  EXPECT_EQ(found.in_long_rows, 150);
+}
+
+TYPED_TEST(Survey, OfSlicesCountsPlaces) {
+  // A slice of rows of 1 to 32, cut off after 31 of them.
+  nz::csr<TypeParam> a{31, 31, {0}, {}, {}};
+  for (nz::index i = 0; i < a.rows; ++i) {
+    for (nz::index j = 0; j <= i; ++j) a.col.push_back(j);
+    a.row_begin.push_back(static_cast<nz::offset>(a.col.size()));
+  }
+  a.val.assign(a.col.size(), TypeParam{1});
+  EXPECT_EQ(this->slices_of(a).places, 32 * 31);
 }
 
 TYPED_TEST(Survey, OfSlicesKnowsStencils) {

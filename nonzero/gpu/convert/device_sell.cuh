@@ -7,124 +7,131 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
-#include <nonzero/gpu/convert/slices.cuh>
-#include <nonzero/gpu/long_rows.cuh>
+#include <nonzero/gpu/convert/sell_build.cuh>
 
 namespace nz::gpu {
 
-// A thread per place copies its row's entries to where the lanes of a warp read neighbours, and writes
-// padding behind them. Reads are by rows; the cache makes up for it.
-// Traffic: each entry read once, each place written once.
-template <class A, class Offset>
-__global__ void fill_slices_kernel(csr_view<A, Offset> from, row_lists lists,
-                                   const Offset* __restrict__ slice_begin, index* __restrict__ col,
-                                   A* __restrict__ val) {
-  const std::int64_t place = thread_in_grid(), slice = place / slice_height;
-  const int lane = threadIdx.x % slice_height;
-  if (slice * slice_height >= from.rows) return;
-  const index i = lists.list(place, from.rows);
-  const Offset begin = i < 0 ? 0 : from.begin(i), length = i < 0 ? 0 : from.end(i) - begin;
-  const Offset first = slice_begin[slice], width = slice_begin[slice + 1] - first;
-  in_batches<4>(Offset{0}, width, [&](auto steps, Offset k) {
-    index j[steps];
-    A v[steps];
-    for (int q = 0; q < steps; ++q) {
-      const bool has_entry = k + q < length;
-      j[q] = has_entry ? from.column(begin + k + q) : padding_column;
-      v[q] = has_entry ? from.value(begin + k + q) : A{0};
-    }
-    for (int q = 0; q < steps; ++q) {
-      const offset at = (offset{first} + k + q) * slice_height + lane;
-      col[at] = j[q];
-      if (val != nullptr) val[at] = v[q];
-    }
-  });
-}
-
 /// What a multiply reads of a device_sell.
-template <class A, class V, class Offset> struct sell_view {
-  index rows;
-  const index *first_row, *listed_rows;  // as in row_lists
-  const Offset* slice_begin;
-  const index* col;
+template <class A, class V> struct sell_view {
+  std::uint32_t slices;  // those of long rows first, slices_of_segment for each segment
+  const sell_slice* slice;
+  const index* row;
+  const std::uint16_t *col, *upper;
   entry_values<A> values;
-  segment_view<V, Offset> segments;
-  const index* segment_col;
-  entry_values<A> segment_values;
+  segment_sums<V> segments;
 };
 
-/// SELL with slices of 32 rows in a device's memory. Rows that are too long for a lane are stored apart, in
-/// segments.
+/// Slices of rows in a device's memory, 32 lanes each. A slice has 32 rows of a lane each, or 16 of two
+/// lanes, … or one of 32: few enough entries for each lane that all its loads are in flight at once. Columns
+/// take 16 bits where those of a slice are near each other.
 template <class A, class Offset, class V = A> struct device_sell {
   index rows, cols;
-  vector<Offset> slice_begin;  // in steps of slice_height places: 32 bits are enough for 2^36 places
-  device_slice_rows row;
-  vector<index> col;
-  vector<A> val;  // empty where all are equal
+  int most;                  // entries of a lane: 4 or 8
+  vector<sell_slice> slice;  // those of segments first
+  vector<index> row;  // of each place: in each window of 1,024 rows the longest first; -1 for long ones
+  vector<std::uint16_t> col;    // as sell_slice says
+  vector<std::uint16_t> upper;  // halves of the columns of wide slices
+  vector<A> val;                // empty where all are equal
   device_segments<V, Offset> segments;
-  vector<index> segment_col;
-  vector<A> segment_val;  // empty where val is
   std::optional<A> one_value;
   std::uint64_t padding_bytes;
 
   /// Throws `unsupported` where padding exceeds the budget.
   template <class Queue>
   device_sell(Queue& queue, const std::shared_ptr<const device_csr<A>>& a, const prepare_options& options)
-      : rows(a->rows), cols(a->cols) {
-    constexpr offset longest_segment = 512;
-    const csr_or_one_value<A, Offset> from(queue, a, options);
+      : rows(a->rows), cols(a->cols), most(most_entries_of_lane(queue, a->nnz)) {
+    const shared_csr<A, Offset> from(a);
+    const std::int64_t windows = (std::int64_t{rows} + rows_per_window - 1) / rows_per_window;
+    const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+    row = vector<index>(options.on, size(rows));
+    auto shapes = queue.template temporary<window_shape>(size(windows));
+    auto step = queue.template temporary<std::uint32_t>(size(rows));
+    auto before = queue.template temporary<std::int64_t>(size(2 * (windows + 1) + 1));
+    queue.launch("sell_slices (windows)", windows + 1, threads_per_block, shape_windows_kernel<A, Offset>,
+                 from.view(), windows, most, row.data(), shapes.data(), step.data(), before.data());
+    queue.exclusive_sum(before.data(), before.data(), 2 * (windows + 1));
+    // From the sum of the first half on: one copy is faster than one for each of three numbers.
+    const auto sums = queue.read_array(before.data() + windows, size(windows + 3));
+    const std::int64_t in_windows = sums.front(), with_long = sums[size(windows + 1)], differ = sums.back();
+    if (differ == 0) one_value = find_one_value(queue, from.view());
     // Padding has an x of 0, and any number times 0 must be 0.
-    if (from.one_value && std::isfinite(*from.one_value)) one_value = from.one_value;
-    const auto longest = static_cast<Offset>(
-        std::min<offset>(longest_in_slices(rows, from.nnz()), std::numeric_limits<Offset>::max()));
-    slice_layout<Queue, Offset> layout(queue, options.on, rows, from.row_begin.data(), longest);
-    auto segment_entry = queue.template temporary<Offset>(static_cast<std::size_t>(rows) + 1);
-    segments = device_segments<V, Offset>(queue, options.on, rows, from.row_begin.data(),
-                                          {longest, longest_segment}, segment_entry.data());
-    const auto [steps, listed, apart] =
-        queue.read(layout.steps(), layout.listed(), segment_entry.data() + rows);
-    const offset places = offset{steps} * slice_height;
-    require_slices_within_budget<A>(rows, from.nnz(), apart, places, options.budget);
+    if (one_value && !std::isfinite(*one_value)) one_value.reset();
+    const std::int64_t window_slices = in_windows >> 32, window_steps = in_windows & 0xffffffff;
+    const bool has_long_rows = with_long > in_windows;
 
-    const auto size = [](offset n) { return static_cast<std::size_t>(n); };
-    row = device_slice_rows(options.on, layout.slices, listed);
-    col = vector<index>(options.on, size(places));
-    val = vector<A>(options.on, one_value ? 0 : size(places));
-    segment_col = vector<index>(options.on, size(apart));
-    segment_val = vector<A>(options.on, one_value ? 0 : size(apart));
-    padding_bytes = static_cast<std::uint64_t>(places - (from.nnz() - apart)) *
-                    (sizeof(index) + (one_value ? 0 : sizeof(A)));
-    launch_threads(queue, "sell_slices (convert)", layout.slices * slice_height,
-                   fill_slices_kernel<A, Offset>, from.view(), row.lists(layout), layout.slice_begin.data(),
-                   col.data(), val.data());
-    launch_threads(queue, "copy_segments", segments.size() * 32, copy_segments_kernel<A, Offset>,
-                   segments.size(), segments.list(), segment_entry.data(), from.view(), segment_col.data(),
-                   segment_val.data());
-    slice_begin = std::move(layout.slice_begin);
+    const split_rule rule{offset{32} * most, longest_segment};
+    if (has_long_rows)
+      segments = device_segments<V, Offset>(queue, options.on, rows, from.row_begin.data(), rule, nullptr);
+    auto segment_step = queue.template temporary<std::int64_t>(size(segments.size() + 1));
+    launch_threads(queue, "sell_slices (segments)", segments.size() + 1, count_segment_steps_kernel<Offset>,
+                   segments.size(), segments.list(), segment_step.data());
+    std::int64_t segment_steps = 0;
+    if (has_long_rows) {
+      queue.exclusive_sum(segment_step.data(), segment_step.data(), segments.size() + 1);
+      segment_steps = queue.read(segment_step.data() + segments.size());
+    }
+    const std::int64_t slices = slices_of_segment * segments.size() + window_slices,
+                       steps = segment_steps + window_steps;
+    require_fits(from, slices, steps, options.budget);
+    slice = vector<sell_slice>(options.on, size(slices));
+    auto wide = queue.template temporary<std::int64_t>(size(slices + 1));
+    const slice_source<Offset> source{
+        rows,        windows,       from.row_begin.data(), row.data(),      shapes.data(),
+        step.data(), before.data(), segments.size(),       segments.list(), segment_step.data()};
+    launch_threads(queue, "sell_slices (describe)", (slices + 1) * 32, describe_slices_kernel<Offset>, source,
+                   slices, cols <= most_narrow_columns, from.col.data(), slice.data(), wide.data());
+    std::int64_t wide_steps = 0;
+    if (cols > most_narrow_columns) {
+      queue.exclusive_sum(wide.data(), wide.data(), slices + 1);
+      wide_steps = queue.read(wide.data() + slices);
+    }
+    col = vector<std::uint16_t>(options.on, size(32 * steps));
+    upper = vector<std::uint16_t>(options.on, size(32 * wide_steps));
+    val = vector<A>(options.on, one_value ? 0 : size(32 * steps));
+    padding_bytes = static_cast<std::uint64_t>(32 * steps - from.nnz()) *
+                    (sizeof(std::uint16_t) + (one_value ? 0 : sizeof(A)));
+    with_one_of<4, 8>(most, [&](auto each) {
+      launch_threads(queue, "sell_slices (fill)", slices * 32, fill_slices_kernel<each.value, A, Offset>,
+                     source, slices, from.col.data(), from.val.data(), wide_steps > 0 ? wide.data() : nullptr,
+                     slice.data(), col.data(), upper.data(), val.data());
+    });
   }
   void reserve(scratch_layout& layout) { segments.reserve(layout); }
-  sell_view<A, V, Offset> view(std::byte* set) const {
-    return {rows,
-            row.first.data(),
-            row.listed.data(),
-            slice_begin.data(),
-            col.data(),
-            values_of(val.data(), one_value),
-            segments.view(set),
-            segment_col.data(),
-            values_of(segment_val.data(), one_value)};
+  sell_view<A, V> view(std::byte* set) const {
+    return {static_cast<std::uint32_t>(slice.size()), slice.data(),      row.data(), col.data(), upper.data(),
+            values_of(val.data(), one_value),         segments.sums(set)};
   }
+  bool has_wide_slices() const { return upper.size() > 0; }
+  /// The segments of long rows have a block each, the other slices a warp each.
+  std::int64_t blocks() const { return blocks_for(static_cast<std::int64_t>(slice.size()) * 32); }
   footprint storage() const {
-    return {row.bytes() + segments.bytes() + bytes_of(slice_begin, col, val, segment_col, segment_val),
-            padding_bytes};
+    return {segments.bytes() + bytes_of(slice, row, col, upper, val), padding_bytes};
   }
   std::string encodings() const {
     std::string out = one_value ? "one value for all entries" : "";
-    if (segment_col.size() > 0)
-      out += (out.empty() ? "" : ", ") + std::to_string(segment_col.size()) + " entries in long rows, apart";
+    if (col.size() > 0) {
+      const auto narrow = static_cast<double>(col.size() - upper.size()) / static_cast<double>(col.size());
+      out += (out.empty() ? "" : ", ") + std::to_string(static_cast<int>(100 * narrow + 0.5)) +
+             " % of columns in 16 bits";
+    }
+    if (segments.size() > 0) out += ", " + std::to_string(segments.size()) + " segments of long rows";
     return out;
+  }
+
+ private:
+  void require_fits(const shared_csr<A, Offset>& from, std::int64_t slices, std::int64_t steps,
+                    padding_budget budget) const {
+    // Steps and slices are numbered by 32 bits.
+    if (std::max(steps, slices) > std::numeric_limits<std::uint32_t>::max())
+      throw unsupported("sell_slices: more than 2^32 steps of 32 entries");
+    const auto count = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
+    const footprint csr = from.storage();
+    const std::uint64_t entry = sizeof(std::uint16_t) + (one_value ? 0 : sizeof(A));
+    const footprint sliced{
+        count(32 * steps) * entry + count(rows) * sizeof(index) + count(slices) * sizeof(sell_slice),
+        count(32 * steps - from.nnz()) * entry};
+    require_within_budget("sell", sliced, csr, for_slices(budget, csr));
   }
 };
 

@@ -62,19 +62,13 @@ __device__ Offset length_in_slices(const Offset* __restrict__ row_begin, std::in
   return is_apart(row_begin, row, longest) ? 0 : row_begin[row + 1] - row_begin[row];
 }
 
-// A block of threads sorts the rows of a window, unless they are in order as in most of a regular matrix.
-// Writes each slice's width to `width`, and a 0 behind the last; 1 to `is_listed` for slices whose rows are
-// not consecutive, or stored apart, with the same 0.
-// Good: any lengths.
-// Traffic: 12 bytes per row and 8 per slice with 32-bit offsets.
-// Source: Batcher 1968 (bitonic sort).
+/// A block of threads makes keys of the rows of the window that begins with row `first`, and sorts them,
+/// unless they are in order as in most of a regular matrix. Rows of more than `longest` entries count as
+/// empty.
 template <class Offset>
-__global__ void __launch_bounds__(threads_per_block)
-    sort_windows_kernel(index rows, const Offset* __restrict__ row_begin, Offset longest,
-                        index* __restrict__ row, Offset* __restrict__ width, index* __restrict__ is_listed) {
-  __shared__ shared_array<std::uint64_t, rows_per_window> key;
+__device__ void sort_window(index rows, const Offset* __restrict__ row_begin, std::int64_t first,
+                            Offset longest, shared_array<std::uint64_t, rows_per_window>& key) {
   __shared__ shared<unsigned> out_of_order;
-  const std::int64_t first = std::int64_t{blockIdx.x} * rows_per_window;
   const int thread = threadIdx.x;
   if (thread == 0) out_of_order = 0;
   for (int i = thread; i < rows_per_window; i += threads_per_block)
@@ -88,6 +82,21 @@ __global__ void __launch_bounds__(threads_per_block)
   if (!is_in_order) atomicAdd(&out_of_order, 1U);
   __syncthreads();
   if (out_of_order != 0) sort_in_block<rows_per_window>(key);
+}
+
+// A block of threads sorts the rows of a window. Writes each slice's width to `width`, and a 0 behind the
+// last; 1 to `is_listed` for slices whose rows are not consecutive, or stored apart, with the same 0.
+// Good: any lengths.
+// Traffic: 12 bytes per row and 8 per slice with 32-bit offsets.
+// Source: Batcher 1968 (bitonic sort).
+template <class Offset>
+__global__ void __launch_bounds__(threads_per_block)
+    sort_windows_kernel(index rows, const Offset* __restrict__ row_begin, Offset longest,
+                        index* __restrict__ row, Offset* __restrict__ width, index* __restrict__ is_listed) {
+  __shared__ shared_array<std::uint64_t, rows_per_window> key;
+  const std::int64_t first = std::int64_t{blockIdx.x} * rows_per_window;
+  const int thread = threadIdx.x;
+  sort_window(rows, row_begin, first, longest, key);
 
   for (int i = thread; i < rows_per_window; i += threads_per_block) {  // a warp has a slice each time
     const std::int64_t place = first + i;

@@ -184,6 +184,12 @@ class cuda_queue {
   template <class T> void sum(const T* in, T* out, std::int64_t n);
   template <class T> void largest(const T* in, T* out, std::int64_t n);
 
+  template <class T> std::vector<T> read_array(const T* from, std::size_t size) {
+    std::vector<T> out(size);
+    if (size > 0) on_.copy(out.data(), from, size * sizeof(T), {in_});
+    on_.synchronize({in_});
+    return out;
+  }
   template <class T> T read(const T* one) { return std::get<0>(read_all(one)); }
   template <class T, class... Others> std::tuple<T, Others...> read(const T* one, const Others*... others) {
     return read_all(one, others...);

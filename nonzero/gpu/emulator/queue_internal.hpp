@@ -91,6 +91,9 @@ class emulator_queue {
     *out = n == 0 ? std::numeric_limits<T>::lowest() : *std::max_element(in, in + n);
   }
 
+  template <class T> std::vector<T> read_array(const T* from, std::size_t size) {
+    return {from, from + size};
+  }
   template <class T> T read(const T* one) { return *one; }
   template <class T, class... Others> std::tuple<T, Others...> read(const T* one, const Others*... others) {
     return {*one, *others...};

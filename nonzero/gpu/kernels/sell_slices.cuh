@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,95 +10,175 @@
 
 namespace nz::gpu {
 
-/// The sum of a lane's row in its slice.
-template <class A, class V, class Offset>
-__device__ __forceinline__ V sum_of_place(const sell_view<A, V, Offset>& a, std::int64_t slice, int lane,
-                                          const V* __restrict__ x) {
-  constexpr int ahead = 64 / sizeof(V);  // entries in flight
+/// The sum of up to `Most` of a lane's entries in a slice: columns and values of all, then the x of all.
+template <int Most, bool IsWide, bool HasValues, class A, class V>
+__device__ __forceinline__ V sum_of_lane(const sell_view<A, V>& a, const sell_slice& slice, int lane,
+                                         const V* __restrict__ x) {
+  using column = std::conditional_t<IsWide, std::uint32_t, std::uint16_t>;
+  constexpr column padding = static_cast<column>(~column{0});
+  column j[Most];
+  A v[Most];
   V sum = 0;
-  in_batches<ahead>(a.slice_begin[slice], a.slice_begin[slice + 1], [&](auto steps, Offset k) {
-    index j[steps];
-    A v[steps];
-    V v_x[steps];
-    const auto at = [=](int q) { return (offset{k} + q) * slice_height + lane; };
-    for (int q = 0; q < steps; ++q) j[q] = load_no_l1(a.col + at(q));
-    if (a.values.each == nullptr)
-      for (int q = 0; q < steps; ++q) v[q] = a.values.all;
-    else
-      for (int q = 0; q < steps; ++q) v[q] = load_no_l1(a.values.each + at(q));
-    for (int q = 0; q < steps; ++q) v_x[q] = x_or_zero<1>(x, j[q], 0);
-    for (int q = 0; q < steps; ++q) sum += static_cast<V>(v[q]) * v_x[q];
-  });
+  const V* const x_base = IsWide ? x : x + slice.base;
+  const auto load = [&](auto size, int at, int first) {
+    constexpr int n = size.value;
+    const std::int64_t step = std::int64_t{slice.begin} + at;
+    const auto low = load_pack<n>(a.col + step * 32 + lane * n);
+    if constexpr (IsWide) {
+      const auto high = load_pack<n>(a.upper + (std::int64_t{slice.base} + at) * 32 + lane * n);
+      for (int q = 0; q < n; ++q) j[first + q] = low.at[q] | column{high.at[q]} << 16;
+    } else {
+      for (int q = 0; q < n; ++q) j[first + q] = low.at[q];
+    }
+    if constexpr (HasValues) {
+      constexpr int per_load = values_per_load<A, n>;
+      for (int part = 0; part < n / per_load; ++part) {
+        const auto some = load_pack<per_load>(a.values.each + step * 32 + (part * 32 + lane) * per_load);
+        for (int q = 0; q < per_load; ++q) v[first + part * per_load + q] = some.at[q];
+      }
+    } else {
+      for (int q = 0; q < n; ++q) v[first + q] = a.values.all;
+    }
+  };
+  const auto use = [&](auto size, int first) {
+    for (int q = 0; q < size.value; ++q) {
+      const bool is_padding = j[first + q] == padding;
+      // Loaded in any case, to avoid a branch: padding counts from the column of an entry.
+      const V v_x = load_constant(x_base + (is_padding ? column{0} : j[first + q]));
+      sum += static_cast<V>(v[first + q]) * (is_padding ? V{0} : v_x);
+    }
+  };
+  with_packs<Most>(slice.entries() < Most ? slice.entries() : Most, load, use);
   return sum;
 }
+template <int Most, bool HasWide, bool HasValues, class A, class V>
+__device__ __forceinline__ V sum_of_slice(const sell_view<A, V>& a, const sell_slice& slice, int lane,
+                                          const V* __restrict__ x) {
+  return HasWide && slice.is_wide() ? sum_of_lane<Most, true, HasValues>(a, slice, lane, x)
+                                    : sum_of_lane<Most, false, HasValues>(a, slice, lane, x);
+}
+/// The sum of a segment of a long row from those of the lanes of a block, which has a slice for each warp.
+/// `row`, as in segment_list.
+template <class V, class Finish>
+__device__ __forceinline__ void finish_segment_of_block(const segment_sums<V>& a, index row, index segments,
+                                                        V of_lane, Finish& finish) {
+  __shared__ shared_array<V, slices_of_segment> of_warp;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  of_lane = group_sum<32>(of_lane);
+  if (lane == 0) of_warp[warp] = of_lane;
+  __syncthreads();
+  if (warp != 0) return;
+  const V sum = group_sum<slices_of_segment>(lane < slices_of_segment ? of_warp[lane] : V{0});
+  finish_segment(a, std::int64_t{blockIdx.x}, row, segments, sum, finish);
+}
 
-// A thread per row, a warp per slice of 32 rows: in each step its lanes read neighbouring entries. Rows are
-// sorted by length within 1,024, so that those of a slice end together. Rows far longer than the mean have a
-// warp for each segment of 512, in the first blocks of the same launch; the last of them to be done finishes
-// the row.
-// Good: rows of about equal length, short or long; graphs whose values are all equal.
+// A warp per slice: 32 rows with a lane each, or 16 with two lanes each, … or one, so that no lane has more
+// than 8 entries, or 4 of a small matrix. A lane loads all of them at once, four neighbours with one load,
+// and then their x: where the cache holds the matrix, a multiply takes as long as it waits, not as it reads.
+// Columns take 16 bits, counted from the least of the slice, where they are near enough. Longer rows have a
+// block for each segment of 2,048; they come first, as they take the longest.
+// Good: what the cache holds; rows of any lengths; graphs whose values are all equal.
 // Bad: columns scattered over a large x, as for every kernel that gathers it.
-// Traffic: 12 bytes per place in double, 4 where all values are equal; 4 per slice, and 4 per row of slices
-// whose rows are not consecutive; plus the gather of x.
-// Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma); long rows apart are ours.
-template <bool HasLongRows, class A, class V, class Offset, class Epilogue>
-__global__ void sell_slices_kernel(sell_view<A, V, Offset> a, const V* __restrict__ x, V* __restrict__ y,
-                                   Epilogue finish) {
+// Traffic: 10 bytes per place in double, 6 in float, 2 where all values are equal, and 2 more in slices whose
+// columns are far apart; 4 per row and 16 per slice; plus the gather of x.
+// Source: Kreutzer, Hager, Wellein, Fehske, Bishop 2014 (SELL-C-sigma: rows sorted within 1,024); Vázquez,
+// Fernández, Garzón 2011 (ELLR-T: several lanes per row). Lanes by row length, 16-bit columns and long rows
+// apart are ours.
+template <int Most, bool HasWide, bool HasValues, class A, class V, class Epilogue>
+__global__ void __launch_bounds__(threads_per_block)
+    sell_slices_kernel(sell_view<A, V> a, const V* __restrict__ x, V* __restrict__ y, Epilogue finish) {
   row_epilogue<Epilogue> finish_row(finish, y);
-  std::int64_t place = thread_in_grid();
-  if constexpr (HasLongRows) {
-    place -= a.segments.blocks() * threads_per_block;
-    if (place < 0)
-      sum_segment(a.segments, a.segment_col, a.segment_values, x, finish_row);  // the whole block
-  }
-  if (place >= 0 && place < a.rows) {
-    const std::int64_t slice = place / slice_height;
-    const int lane = threadIdx.x % slice_height;
-    const V sum = sum_of_place(a, slice, lane, x);
-    const index row = row_of_place(a.first_row, a.listed_rows, slice, lane);
-    if (!HasLongRows || row >= 0) finish_row(sum, row);
+  const int lane = threadIdx.x % 32;
+  const std::uint32_t s = blockIdx.x * (threads_per_block / 32) + threadIdx.x / 32;
+  // Which row it is, or how many segments the row has, is loaded while the entries are.
+  if (blockIdx.x < a.segments.segments) {  // the whole block
+    const sell_slice slice = load_constant(a.slice + s);
+    const index segments = a.segments.segments_of(slice.first);
+    V sum = sum_of_slice<Most, HasWide, HasValues>(a, slice, lane, x);
+    if constexpr (Most < 8)
+      if (slice.entries() > Most)
+        sum += sum_of_slice<Most, HasWide, HasValues>(a, slice.after(Most), lane, x);
+    finish_segment_of_block(a.segments, slice.first, segments, sum, finish_row);
+  } else if (s < a.slices) {  // the whole warp
+    const sell_slice slice = load_constant(a.slice + s);
+    const int row_in_slice = lane >> slice.lanes_log(), lanes = 1 << slice.lanes_log();
+    const bool has_row = lane % lanes == 0 && row_in_slice < slice.rows();
+    index row = slice.first + row_in_slice;
+    if (has_row && slice.is_listed()) row = load_constant(a.row + row);
+    V sum = sum_of_slice<Most, HasWide, HasValues>(a, slice, lane, x);
+    for (int step = 1; step < lanes; step *= 2) sum += __shfl_down_sync(full_warp, sum, step);
+    if (has_row && row >= 0) finish_row(sum, row);
   }
   finish_row.publish_block_sums();
 }
 
 struct sell_slices_launch {
+  /// What the cache holds takes less time in slices than in CSR, but for small matrices: of less than that
+  /// many entries, or more where rows are longer and of about equal lengths, which suit groups of lanes.
+  /// Converting takes as long as some dozen multiplies save.
+  static bool suits_cache(const device_features& a) {
+    constexpr offset fewest = 1 << 13, fewest_even = 1 << 16, fewest_in_groups = 1 << 17;
+    constexpr double fewest_multiplies = 50, long_enough_for_groups = 24;
+    const auto longest = static_cast<double>(a.row.longest);
+    const bool is_even = longest <= 64 + 4 * a.mean_row();
+    const bool suits_groups =
+        is_even && longest <= 4 * a.mean_row() && a.mean_row() >= long_enough_for_groups;
+    return a.fits_cache() && a.multiplies >= fewest_multiplies &&
+           a.nnz >= (suits_groups ? fewest_in_groups
+                     : is_even    ? fewest_even
+                                  : fewest);
+  }
+
   /// Where the cache holds x, gathering by slices waits a little less than by rows (H200: 0.93 of the time in
   /// float, 0.9 in double, for 16 random columns per row); otherwise no less. Where row lengths differ much,
-  /// csr_merge waits for other things too: 0.7. Values that are all equal are not stored.
+  /// kernels of CSR wait for other things too: 0.7. Values that are all equal are not stored.
   static prediction predict(const device_features& a) {
-    constexpr double per_slice = 8, passes = 4;  // where a slice begins, and its first row
+    constexpr double per_slice = sizeof(sell_slice), per_row = sizeof(index), passes = 3;
     const double value = a.slice.same == a.slice.entries ? 0 : a.value_bytes;
-    const auto places = static_cast<double>(a.row.places + a.row.apart);
+    const double narrow =
+        a.cols <= most_narrow_columns
+            ? 1
+            : device_features::fraction(a.slice.within_16_bits + a.slice.in_diagonals, a.slice.entries);
+    const double column = sizeof(std::uint16_t) * (2 - narrow);
+    const auto entries = static_cast<double>(a.nnz), longest = static_cast<double>(a.row.longest);
+    const bool is_uneven = longest > 64 + 4 * a.mean_row();
     const bool cache_holds_x = a.cols * a.vector_value_bytes < a.cache_bytes / 2;
-    return {.bytes = places * (value + sizeof(index)) + a.rows / 32.0 * per_slice,
-            .steps = static_cast<double>(a.row.longest_in_slices),
-            .passes = passes,
-            .gathers = !cache_holds_x    ? 1.0
-                       : a.row.apart > 0 ? 0.7
-                                         : 0.9};
+    const double padding = is_uneven ? 1.08 : 1.02, rows_listed = is_uneven ? a.rows : 0;
+    prediction out{.bytes = padding * entries * (value + column) + rows_listed * per_row +
+                            per_slice * std::max(a.rows / 32.0, entries / 256),
+                   .passes = passes,
+                   .gathers = !cache_holds_x ? 1.0
+                              : is_uneven    ? 0.7
+                                             : 0.9};
+    if (suits_cache(a)) out.preference = 5;
+    return out;
   }
 
   static constexpr kernel_row row{.name = "sell_slices",
                                   .format = "sell",
-                                  .summary = "a warp per slice of 32 rows, sorted within 1,024 rows",
+                                  .summary = "a warp per slice of 1 to 32 rows, 16-bit columns",
                                   .is_candidate = true,
                                   .predict = predict};
   static constexpr bool has_mixed_precision = true;
   template <class A, class V, class Offset> using matrix = device_sell<A, Offset, V>;
 
-  static std::int64_t blocks(const auto&, const auto& a) { return a.segments.blocks() + blocks_for(a.rows); }
+  static std::int64_t blocks(const auto&, const auto& a) { return a.blocks(); }
   static std::int64_t split_rows(const auto& a) { return a.segments.split_rows(); }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const device_sell<A, Offset, V>& a, std::byte* set, const V* x, V* y,
                        Epilogue finish) {
     const auto launch = [&](auto kernel) {
-      queue.launch("sell_slices", blocks(queue, a), threads_per_block, kernel, a.view(set), x, y, finish);
+      queue.launch("sell_slices", a.blocks(), threads_per_block, kernel, a.view(set), x, y, finish);
     };
-    if (a.segments.size() == 0)
-      launch(sell_slices_kernel<false, A, V, Offset, Epilogue>);
-    else
-      launch(sell_slices_kernel<true, A, V, Offset, Epilogue>);
+    with_one_of<4, 8>(a.most, [&](auto most) {
+      with_one_of<0, 1>(a.has_wide_slices(), [&](auto wide) {
+        if (a.one_value)
+          launch(sell_slices_kernel<most.value, wide.value == 1, false, A, V, Epilogue>);
+        else
+          launch(sell_slices_kernel<most.value, wide.value == 1, true, A, V, Epilogue>);
+      });
+    });
   }
 };
 

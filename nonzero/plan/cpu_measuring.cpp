@@ -87,14 +87,14 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
         options.memory_budget.value_or(default_budget * static_cast<double>(start_.csr_bytes));
   }
 
-  std::string find_too_small() const override {
+  std::string why_not_measured() const override {
     const double products = static_cast<double>(a_.nnz()) *
                             static_cast<double>(std::max<std::int64_t>(0, options_.expected_multiplies));
     if (a_.nnz() >= fewest_entries || products >= fewest_products) return {};
     return fmt::format("fewer than {} entries: planning would take longer than it could save",
                        fewest_entries);
   }
-  std::vector<const kernel_row*> csr_kernels(plan_report&) override { return {&baseline()}; }
+  std::vector<const kernel_row*> unmeasured_kernels(plan_report&) override { return {&baseline()}; }
   std::string find_choice_key() const override { return choice_key(fingerprint(a_), options_, start_); }
   bool has(const kernel_row& kernel) const override { return kernel.functions_for<A, V>().host != nullptr; }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,9 +17,13 @@ namespace nz {
 namespace {
 
 /// Times CSR's bytes, plus what a kernel keeps beside a small matrix.
-constexpr double default_budget = 1.1, default_bytes = 64 << 10;
+constexpr double default_budget = 1.1, default_bytes = 1 << 20;
 /// What a conversion on the device takes besides its passes: launches, allocations, a few numbers read back.
 constexpr double conversion_seconds = 3e-4;
+/// From so many bytes on it may matter how many of them a kernel reads, even if the cache holds them.
+constexpr double worth_a_survey = 8 << 20;
+/// Where the cache holds the matrix, so many multiplies save what measuring takes, some milliseconds.
+constexpr std::int64_t many_multiplies = 10'000;
 /// The fraction of CSR's time above which the use of x is surveyed too.
 constexpr double much_waiting = 0.2;
 
@@ -41,30 +46,36 @@ template <class A, class V> class device_measuring final : public measuring<V> {
                  .vector_value_bytes = sizeof(V),
                  .csr_bytes = csr_bytes,
                  .cache_bytes = static_cast<double>(a_->where()->cache_bytes()),
+                 .multiplies = static_cast<double>(options.expected_multiplies),
                  .row = {},
                  .slice = {}};
   }
 
-  /// A conversion saves no more than reading all of CSR takes.
-  std::string find_too_small() const override {
-    if (features_.is_small()) return "less than 1 MiB: no conversion could pay";
+  /// Where the cache holds everything, kernels wait rather than read, and which of them waits least depends
+  /// on little. Elsewhere a conversion saves no more than reading all of CSR takes.
+  std::string why_not_measured() const override {
+    if (features_.is_small()) return "less than 1 MiB: to measure would take longer than it could save";
+    if (features_.fits_cache() && options_.expected_multiplies < many_multiplies)
+      return "the cache holds matrix and vectors: the kernel that waits least";
     const double reading = features_.csr_bytes / copy_speed(a_->where());
     if (reading * static_cast<double>(options_.expected_multiplies) > conversion_seconds / paying_fraction)
       return {};
     return fmt::format("too small for a conversion to pay within {}",
                        counted(options_.expected_multiplies, "multiply"));
   }
-  /// The one of the highest preference, then the one that keeps the least memory beside the matrix.
-  std::vector<const kernel_row*> csr_kernels(plan_report& report) override {
+  /// Those with a preference, the highest first, then the one that keeps the least memory beside the matrix.
+  std::vector<const kernel_row*> unmeasured_kernels(plan_report& report) override {
     survey_rows(report);
-    const kernel_row* preferred = nullptr;
+    if (features_.fits_cache() && features_.csr_bytes >= worth_a_survey)
+      features_.slice = surveys_.slices(*a_);
+    std::vector<std::pair<double, const kernel_row*>> preferred;
     for (const kernel_row& kernel : kernels())
-      if (is_csr(kernel) && kernel.predict != nullptr && has(kernel) &&
-          (preferred == nullptr ||
-           kernel.predict(features_).preference > preferred->predict(features_).preference))
-        preferred = &kernel;
+      if (kernel.runs_on == start_.kind && kernel.predict != nullptr && has(kernel))
+        if (const double by = kernel.predict(features_).preference; by > 0)
+          preferred.emplace_back(by, &kernel);
+    std::ranges::stable_sort(preferred, [](auto one, auto other) { return one.first > other.first; });
     std::vector<const kernel_row*> out;
-    if (preferred != nullptr) out.push_back(preferred);
+    for (const auto& [by, kernel] : preferred) out.push_back(kernel);
     if (has(smallest())) out.push_back(&smallest());
     return out;
   }

@@ -64,10 +64,10 @@ template <class V> class measuring {
   /// As a multiple of CSR's bytes, for conversions that pad.
   padding_budget padding() const { return {memory_budget() / static_cast<double>(start_.csr_bytes)}; }
 
-  /// Why a matrix of this size keeps CSR without measuring; empty where measuring may pay.
-  virtual std::string find_too_small() const = 0;
-  /// The kernels that take CSR as it is, to use without measuring, best first.
-  virtual std::vector<const kernel_row*> csr_kernels(plan_report& report) = 0;
+  /// Why nothing is measured for a matrix of this size; empty where measuring may pay.
+  virtual std::string why_not_measured() const = 0;
+  /// The kernels to use without measuring, best first.
+  virtual std::vector<const kernel_row*> unmeasured_kernels(plan_report& report) = 0;
   /// The key of the choice for this matrix, machine and options in the file of choices.
   virtual std::string find_choice_key() const = 0;
   /// Whether the kernel exists for these types of values and sums.

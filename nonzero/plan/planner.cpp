@@ -193,9 +193,10 @@ template <class V> class planner {
   plan<V> make() {
     if (!options_.kernel.empty()) return make_forced();
     if (m_.does_csr_fit()) {
-      if (const std::string reason = m_.find_too_small(); !reason.empty()) return keep_csr(reason);
+      if (const std::string reason = m_.why_not_measured(); !reason.empty()) return choose_unmeasured(reason);
       if (options_.expected_multiplies < fewest_multiplies)
-        return keep_csr(fmt::format("fewer than {} multiplies: no conversion could pay", fewest_multiplies));
+        return choose_unmeasured(
+            fmt::format("fewer than {} multiplies: no conversion could pay", fewest_multiplies));
     }
     if (options_.remembered.empty()) return make_measured();
     const std::string key = m_.find_choice_key();
@@ -241,9 +242,9 @@ template <class V> class planner {
     return finish(std::move(ready));
   }
 
-  /// CSR as it is, where it is known without measuring that no conversion pays.
-  plan<V> keep_csr(const std::string& reason) {
-    const auto usable = m_.csr_kernels(report_);
+  /// Where measuring would not pay.
+  plan<V> choose_unmeasured(const std::string& reason) {
+    const auto usable = m_.unmeasured_kernels(report_);
     if (usable.empty()) throw unsupported("no kernel takes CSR with these types of values and sums");
     const kernel_row& smallest = *usable.back();
     for (const kernel_row* kernel : usable) {

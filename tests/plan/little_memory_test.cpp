@@ -111,8 +111,8 @@ class one_number final : public nz::prepared_matrix<double> {
 class fast_in_another_order final : public nz::measuring<double> {
  public:
   explicit fast_in_another_order(bool is_ordered = false) : measuring(begin()), is_ordered_(is_ordered) {}
-  std::string find_too_small() const override { return {}; }
-  std::vector<const nz::kernel_row*> csr_kernels(nz::plan_report&) override { return {}; }
+  std::string why_not_measured() const override { return {}; }
+  std::vector<const nz::kernel_row*> unmeasured_kernels(nz::plan_report&) override { return {}; }
   std::string find_choice_key() const override { return "key"; }
   bool has(const nz::kernel_row&) const override { return false; }
   std::unique_ptr<nz::prepared_matrix<double>> prepare(const nz::kernel_row&, nz::padding_budget) override {

@@ -208,10 +208,10 @@ With --values random, each matrix gets random values that do not repeat, so that
 values gain nothing.
 
 With --peers, these libraries run on the CPU: openmp_csr (the plain loop), eigen, graphblas, petsc_aij and petsc_sell
-(an MPI rank for each thread), librsb (tuned), scipy (one thread). Each is a separate program that 'make peers' builds
-where its library is installed, in the folder peers beside nz or in $NONZERO_PEERS; --kernels can name them too. All
-are prepared at once and sampled in turns, each with as many threads as nz uses (--threads), bound to processors unless
-OMP_PROC_BIND is set.
+(an MPI rank for each thread), librsb (tuned), onemkl (its inspector-executor; x86-64 only), scipy (one thread). Each
+is a separate program that 'make peers' builds where its library is installed, in the folder peers beside nz or in
+$NONZERO_PEERS; --kernels can name them too. All are prepared at once and sampled in turns, each with as many threads
+as nz uses (--threads), bound to processors unless OMP_PROC_BIND is set.
 
 Examples:
   nz bench

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from in_folder import NZ, InFolder
 
-PEERS = ["openmp_csr", "eigen", "graphblas", "petsc_aij", "petsc_sell", "librsb", "scipy"]
+PEERS = ["openmp_csr", "eigen", "graphblas", "petsc_aij", "petsc_sell", "librsb", "onemkl", "scipy"]
 
 # A peer that is right; tests break one of its answers.
 FAKE = """#!{python}
@@ -91,7 +91,7 @@ class Peers(InFolder):
                 if r["verdict"] == "ok":
                     self.assertLessEqual(r["error_in_bounds"], 1)
                     self.assertGreater(r["seconds"], 0)
-                    self.assertRegex(r["version"], r"^(OpenMP|(Eigen|SuiteSparse:GraphBLAS|PETSc|librsb|SciPy) [\d.]+)")
+                    self.assertRegex(r["version"], r"^(OpenMP|(Eigen|SuiteSparse:GraphBLAS|PETSc|librsb|oneMKL|SciPy) [\d.]+)")
                 else:
                     self.assertTrue(r["why"])
             if (Path(NZ).parent / "peers").is_dir():

@@ -77,8 +77,9 @@ struct bench_matrix {
   // Null where there is none that was timed.
   const bench_result* find_baseline(const bench_setting& setting) const;
   const bench_result* find_timed(std::string_view wanted) const;
-  /// Of those that are steady, or of all.
-  const bench_result* fastest(std::optional<bool> is_peer = {}, bool steady_only = true) const;
+  /// Of those that are steady, or of all; of one format, or of all.
+  const bench_result* fastest(std::optional<bool> is_peer = {}, bool steady_only = true,
+                              std::string_view format = {}) const;
 };
 
 /// The lines above all tables.
@@ -98,21 +99,35 @@ struct comparison {
 std::string comparison_text(const bench_matrix& matrix);
 json comparison_json(const bench_matrix& matrix);
 
-/// All comparisons of a run.
+/// The figures of all matrices of a run, and those of the larger ones.
 class bench_summary {
  public:
   void add(const bench_matrix& matrix, const bench_setting& setting);
-  /// For each precision the geometric mean and the worst. Empty for less than two matrices, or without peers.
+  void add_unread(const std::string& matrix, const std::string& why);
+  /// A table for each precision with at least two matrices. Empty where there is nothing to say.
   std::string text() const;
   json json_value() const;
 
  private:
+  static constexpr offset large = 10000;  // entries; a matrix of more is large
+
   struct figures {
-    std::vector<comparison> best, plan;
-    // Of the plans: GB/s relative to the ceiling, bytes relative to CSR, multiplies after which they pay.
-    std::vector<double> ceiling, memory, paid;
+    std::int64_t matrices = 0;
+    std::vector<comparison> best, plan, plan_in_csr;
+    // Of the plans: their time relative to that of our fastest kernel, GB/s relative to the ceiling, bytes
+    // relative to CSR, multiplies after which they pay.
+    std::vector<double> times_fastest, ceiling, memory, paid;
+
+    std::int64_t count_close() const;
+    json json_value() const;
   };
-  figures float_, double_;
+  struct of_precision {
+    figures all, large;
+  };
+  static std::string text_of(const char* precision, const of_precision& found);
+
+  of_precision float_, double_;
+  std::vector<json> unread_;
 };
 
 /// What is prepared, checked and timed on one matrix: a kernel, a plan, or a peer.

@@ -128,11 +128,12 @@ const bench_result* bench_matrix::find_timed(std::string_view wanted) const {
   return nullptr;
 }
 
-const bench_result* bench_matrix::fastest(std::optional<bool> is_peer, bool steady_only) const {
+const bench_result* bench_matrix::fastest(std::optional<bool> is_peer, bool steady_only,
+                                          std::string_view format) const {
   const bench_result* best = nullptr;
   for (const bench_result& r : results)
     if (r.is_right() && (is_steady(r.time) || !steady_only) && is_peer.value_or(r.is_peer) == r.is_peer &&
-        (best == nullptr || r.time.seconds < best->time.seconds))
+        (format.empty() || r.format == format) && (best == nullptr || r.time.seconds < best->time.seconds))
       best = &r;
   return best;
 }

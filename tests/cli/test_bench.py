@@ -170,6 +170,40 @@ class Bench(InFolder):
         self.assert_fails(1, "bench", "a.mtx", "--device", "cuda", saying="CUDA")
         self.assertEqual(self.figures("a.mtx")["device"]["name"], "cpu")
 
+    def test_measures_the_matrices_of_a_folder(self):
+        folder = self.folder / "real"
+        folder.mkdir()
+        (self.folder / "a.mtx").rename(folder / "b.mtx")
+        for spec, name in [("poisson2d 20", "C.npz"), ("poisson3d 15", "d.mtx")]:
+            self.run_nz("generate", *spec.split(), f"real/{name}")
+        (folder / "a.mtx").write_text("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n")
+        (folder / "notes.txt").write_text("not a matrix")
+        words = ["bench", "real", "--device", "cpu", "--kernels", "csr_serial,plan", *self.QUICK]
+        done = self.run_nz(*words, "--json", "out.json")
+        self.assertRegex(done.stderr.decode(), r"\Anz: real/a.mtx:1: [^\n]*complex[^\n]*: left out\n\Z")
+        text = done.stdout.decode()
+        self.assertRegex(text, r"\n  summary, double +3 matrices\n")  # one of more than 10,000 entries says nothing more
+        self.assertRegex(text, r"\n  plan within 5 % of our fastest +[0-3] of 3\n")
+        self.assertTrue(text.endswith("\n  1 matrix could not be read\n"), text)
+        found = json.loads((self.folder / "out.json").read_text())
+        self.assertEqual([m["matrix"] for m in found["matrices"]], ["real/C.npz", "real/b.mtx", "real/d.mtx"])
+        self.assertEqual([m["matrix"] for m in found["summary"]["could_not_be_read"]], ["real/a.mtx"])
+        total = found["summary"]["double"]
+        self.assertEqual((total["matrices"], total["of_more_than_10000_entries"]["matrices"]), (3, 1))
+        self.assertEqual(total["plan_within_5_percent"]["matrices"], 3)
+        self.assertIsNone(total["plan"])  # there is no peer
+        within = [p["seconds"] <= 1.05 * s["seconds"] for m in found["matrices"] for p, s in [m["results"]]]
+        self.assertEqual(total["plan_within_5_percent"]["within"], sum(within))
+
+    def test_says_where_a_folder_has_no_matrices(self):
+        for name in ["nothing", "unreadable"]:
+            (self.folder / name).mkdir()
+        (self.folder / "unreadable/a.mtx").write_text("nothing")
+        self.assert_fails(1, "bench", "nothing", "--device", "cpu", saying="nothing: no file there ends in .mtx, .mtx.gz, .tar.gz, .npz")
+        self.assert_fails(1, "bench", "unraedable/", "--device", "cpu", saying="did you mean 'unreadable'?")
+        done = self.run_nz("bench", "unreadable", "--device", "cpu", *self.QUICK, status=1)
+        self.assertRegex(done.stderr.decode(), r"nz: unreadable/a.mtx.*: left out\nnz: bench: no matrix could be read\n\Z")
+
     def test_has_a_suite_of_its_own(self):
         kinds = ["tridiagonal", "poisson2d", "poisson3d", "poisson27", "fem", "rmat", "uniform", "dense_rows", "empty_rows"]
         found = self.figures("--device", "emulator")["matrices"]

@@ -1,6 +1,8 @@
 #include "bench.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -61,6 +63,17 @@ chosen_rows choose_rows(const bench_options& options, device_kind kind) {
   return out;
 }
 
+/// In the user's folder of caches; empty where the user has none.
+std::filesystem::path read_curves_file() {
+  const auto folder_of = [](const char* variable) {
+    const char* const found = std::getenv(variable);
+    return std::filesystem::path(found == nullptr ? "" : found);
+  };
+  std::filesystem::path folder = folder_of("XDG_CACHE_HOME");
+  if (!folder.is_absolute() && folder_of("HOME").is_absolute()) folder = folder_of("HOME") / ".cache";
+  return folder.is_absolute() ? folder / "nonzero" / "read_curves.json" : std::filesystem::path();
+}
+
 /// A note where all prepared matrices take much of the memory. Throws `failed_run` where they do not fit.
 template <class V>
 std::string memory_note(const std::string& name, const csr<V>& a, const chosen_rows& rows,
@@ -82,6 +95,7 @@ template <class V>
 bench_matrix bench_one(const std::string& name, const csr<V>& a, const chosen_rows& rows,
                        const bench_setting& setting) {
   bench_matrix out{name, precision_name<V>(), a.rows, a.cols, a.nnz(), compulsory_bytes(a)};
+  if (setting.reads) out.limit_seconds = setting.reads->seconds_for(out.compulsory_bytes);
   out.csr_bytes = out.compulsory_bytes - (static_cast<std::uint64_t>(a.rows) + a.cols) * sizeof(V);
   progress_bar bar("timing " + name);
   if (!rows.peers.empty()) out.note = memory_note(name, a, rows, setting);
@@ -192,6 +206,8 @@ void run(bench_options& options) {
   {
     const pinned_threads pinned;
     setting.read_ceiling = read_ceiling(setting.on, ceiling);
+    if (kind != device_kind::emulator)
+      setting.reads = recall_read_curve(setting.on, setting.is_replayed, read_curves_file());
   }
   setting.baselines = {"openmp_csr", "csr_serial"};  // the plain loop, where it runs
   if (kind != device_kind::cpu) setting.baselines = {"csr_vector"};
@@ -245,13 +261,19 @@ is then 1. The columns, with x and y on the device:
   pays after  multiplies after which the conversion has paid for itself (–: never), compared with csr_vector; on the
               CPU with openmp_csr where it runs, else csr_serial; for plan on a GPU with cusparse_csr_alg1
 
+The limit of a matrix is the time of reading its compulsory bytes, from an array of that size which is read again and
+again, so that it lies in the cache that can hold it; on a GPU with the launch. The line below a table says how much of
+it the plan reaches, or our fastest kernel without one. More than 100 % where a kernel moves fewer bytes; less where x is
+gathered from far away, which the limit does not count. How fast the device reads is measured once, and kept in
+~/.cache/nonzero/read_curves.json (or below $XDG_CACHE_HOME); delete the file to measure it again.
+
 Of a folder, all files that end in .mtx, .mtx.gz, .tar.gz or .npz are measured, in alphabetical order. One that
 cannot be read, or holds complex values, is named on standard error and left out.
 
-The summary of two matrices or more, and of those of more than 10,000 entries: how many times as fast our fastest kernel
-and the plan are as the fastest peer (geometric mean, and the worst), where peers run (on a GPU those of cuSPARSE); on how
-many matrices the plan is within 5 % of our fastest kernel; percent of the ceiling, memory relative to CSR, and when
-plans pay.
+The summary is of two matrices or more, and apart from it of those of more than 10,000 entries. Where peers run (on a
+GPU those of cuSPARSE), it says how many times as fast as the fastest peer our fastest kernel and the plan are: the
+geometric mean, and the worst. It counts the matrices on which the plan is within 5 % of our fastest kernel. It gives
+percent of the limit and of the ceiling, memory relative to CSR, and when plans pay.
 
 With --values random, each matrix gets random values that do not repeat, so that formats that store repeated or short
 values gain nothing. Files without values (patterns) and files of small integers make such formats look better than they

@@ -9,6 +9,7 @@
 
 #include <sched.h>
 
+#include <nonzero/plan/limit.hpp>
 #include <nonzero/plan/measure.hpp>
 #include <nonzero/plan/plan.hpp>
 
@@ -47,8 +48,9 @@ struct bench_setting {
   double seconds = 0.5;      // for each kernel
   bool with_peers = false;   // other libraries run too: all are prepared at once and sampled in turns
   bool is_replayed = false;  // calls are replayed from a CUDA graph
-  std::string_view plan_baseline = {};  // for plans, which on a GPU start from CSR in its memory; or empty
-  std::string values = "file";          // or "random"
+  std::string_view plan_baseline = {};   // for plans, which on a GPU start from CSR in its memory; or empty
+  std::string values = "file";           // or "random"
+  std::optional<read_curve> reads = {};  // none in the emulator
 
   bool has_peers() const { return with_peers || on->kind() == device_kind::cuda; }
   /// 100 %. A multiply mostly reads.
@@ -64,12 +66,18 @@ struct bench_matrix {
   std::vector<bench_result> results = {};  // peers last
   std::string note = {};                   // a line below the table; may be empty
   std::uint64_t csr_bytes = 0;
+  std::optional<double> limit_seconds = {};  // reading the compulsory bytes takes that long at least
 
   double gigaflops(const bench_result& r) const {
     return 2e-9 * static_cast<double>(entries) / r.time.seconds;
   }
   double bytes_per_second(const bench_result& r) const {
     return static_cast<double>(compulsory_bytes) / r.time.seconds;
+  }
+  /// The plan, or without one our fastest kernel: what the limit is compared with. Null where neither ran.
+  const bench_result* plan_or_fastest() const {
+    const bench_result* const made = find_timed(plan_name);
+    return made != nullptr ? made : fastest(false, false);
   }
   /// After how many multiplies the conversion has paid for itself: 0 where it takes no longer than that of
   /// the baseline, or has the same format. None where it never pays, for the baseline, and without one.
@@ -114,6 +122,8 @@ class bench_summary {
   struct figures {
     std::int64_t matrices = 0;
     std::vector<comparison> best, plan, plan_in_csr;
+    // The limit relative to the time of the plan, or without one of our fastest kernel.
+    std::vector<double> limit;
     // Of the plans: their time relative to that of our fastest kernel, GB/s relative to the ceiling, bytes
     // relative to CSR, multiplies after which they pay.
     std::vector<double> times_fastest, ceiling, memory, paid;

@@ -119,6 +119,9 @@ void bench_summary::add(const bench_matrix& matrix, const bench_setting& setting
     if (const auto found = compare(matrix, plan_name)) all.plan.push_back(*found);
     if (const auto found = compare(matrix, plan_name, "csr")) all.plan_in_csr.push_back(*found);
     if (const auto times = times_our_fastest(matrix)) all.times_fastest.push_back(*times);
+    const bench_result* const best = matrix.plan_or_fastest();
+    if (matrix.limit_seconds && best != nullptr && best->time.seconds > 0)
+      all.limit.push_back(*matrix.limit_seconds / best->time.seconds);
     const bench_result* const made = matrix.find_timed(plan_name);
     if (made == nullptr || matrix.csr_bytes == 0) return;
     all.ceiling.push_back(matrix.bytes_per_second(*made) / setting.ceiling());
@@ -156,6 +159,8 @@ std::string bench_summary::text_of(const char* precision, const of_precision& fo
       [](const figures& f) { return ratio_text(f.plan_in_csr); });
   add("plan within 5 % of our fastest", !all.times_fastest.empty(),
       [](const figures& f) { return fmt::format("{} of {}", f.count_close(), f.times_fastest.size()); });
+  add(all.paid.empty() ? "fastest of ours, percent of the limit" : "plan, percent of the limit",
+      !all.limit.empty(), [](const figures& f) { return percent_text(f.limit); });
   add("plan, percent of the ceiling", !all.ceiling.empty(),
       [](const figures& f) { return percent_text(f.ceiling); });
   add("plan, memory relative to CSR", !all.memory.empty(), [](const figures& f) {
@@ -195,6 +200,7 @@ json bench_summary::figures::json_value() const {
       {"plan_in_csr", ratio_json(plan_in_csr)},
       {"plan_within_5_percent",
        times_fastest.empty() ? json() : json{{"matrices", times_fastest.size()}, {"within", count_close()}}},
+      {"fraction_of_limit", range_json(limit)},
       {"plan_fraction_of_ceiling", range_json(ceiling)},
       {"plan_times_csr_bytes", range_json(memory)},
       {"plan_pays_after", range_json(paid)}};

@@ -209,6 +209,20 @@ TEST(BenchSummary, CountsThePlansThatAreNearlyAsFastAsOurFastestKernel) {
   EXPECT_NE(summary.text().find(" 2 of 3"), std::string::npos) << summary.text();
 }
 
+TEST(BenchSummary, SaysHowMuchOfTheLimitPlansReachOrElseTheFastestKernel) {
+  auto matrix = three_rows("a", 1, 2, 4);
+  matrix.limit_seconds = 0.5;
+  nz::cli::bench_summary of_plans, of_kernels;
+  for (int i = 0; i < 2; ++i) of_plans.add(matrix, against(""));
+  EXPECT_DOUBLE_EQ(json_of(of_plans)["double"]["fraction_of_limit"]["median"], 0.25);
+  EXPECT_NE(of_plans.text().find("plan, percent of the limit"), std::string::npos) << of_plans.text();
+  matrix.results.erase(matrix.results.begin() + 1);
+  for (int i = 0; i < 2; ++i) of_kernels.add(matrix, against(""));
+  EXPECT_DOUBLE_EQ(json_of(of_kernels)["double"]["fraction_of_limit"]["median"], 0.5);
+  EXPECT_NE(of_kernels.text().find("fastest of ours, percent of the limit"), std::string::npos)
+      << of_kernels.text();
+}
+
 TEST(BenchSummary, HasAColumnForLargerMatrices) {
   nz::cli::bench_summary summary;
   for (const nz::offset entries : {10'000, 10'001, 20'000}) {

@@ -1,6 +1,8 @@
 """nz bench as its users see it. Run like test_cli.py."""
 
 import json
+import os
+import re
 import unittest
 
 from in_folder import LECTURE, InFolder
@@ -40,7 +42,9 @@ class Bench(InFolder):
                         r"( +(fastest|as fast, within the spread|varies too much to compare))?\n",
                     )
                 is_noisy = "no row is called fastest" in text  # there is little time for each
-                self.assertEqual(len(text.splitlines()), 7 + len(self.kernels(device)) + is_noisy)  # with plan
+                has_limit = device == "cpu"
+                self.assertEqual(len(re.findall(r"\n  limit [\d.]+ (µs|ms|s), to read the compulsory bytes: plan reaches \d+ %\n", text)), has_limit)
+                self.assertEqual(len(text.splitlines()), 7 + len(self.kernels(device)) + is_noisy + has_limit)  # with plan
                 self.assertEqual(text.count("fastest"), 1)
                 self.assertEqual(text.count(" base"), 1)
 
@@ -79,8 +83,23 @@ class Bench(InFolder):
                 elif r is not base:
                     self.assertTrue(max(0, paid / gained) - 1e-6 <= r["pays_after"] <= max(0, paid / gained) + 1 + 1e-6)
 
+    def test_the_limit_is_measured_once_and_kept(self):
+        env = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
+        words = ["bench", "poisson2d:20", "--device", "cpu", "--kernels", "plan,csr_serial", *self.QUICK, "--json", "-"]
+        first, second = (json.loads(self.output_of(*words, env=env)) for _ in range(2))
+        self.assertEqual(first["read_curve"], second["read_curve"])
+        self.assertEqual([p.name for p in (self.folder / "cache/nonzero").iterdir()], ["read_curves.json"])
+        points = first["read_curve"]
+        self.assertEqual(points[0], {"bytes": 0, "seconds": 0})
+        matrix = first["matrices"][0]
+        self.assertAlmostEqual(matrix["limit_seconds"], points[1]["seconds"] * matrix["compulsory_bytes"] / points[1]["bytes"])
+        for r in matrix["results"]:
+            self.assertAlmostEqual(r["fraction_of_limit"], matrix["limit_seconds"] / r["seconds"])
+
     def test_the_emulator_has_only_the_copy_for_a_ceiling(self):
         found = self.figures("a.mtx", "--device", "emulator")
+        self.assertIsNone(found["read_curve"])
+        self.assertIsNone(found["matrices"][0]["limit_seconds"])
         self.assertIsNone(found["read_bytes_per_second"])
         self.assertEqual(found["ceiling_bytes_per_second"], found["copy_bytes_per_second"])
 

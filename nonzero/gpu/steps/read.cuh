@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <nonzero/core/device.hpp>
 #include <nonzero/gpu/threads.cuh>
 
 // What a GPU cannot do faster: a launch that does nothing, and reading an array. plan/limit.hpp measures

@@ -20,6 +20,7 @@ unasked := $(if $(filter 1,$(asked)),-DNONZERO_CUDA=ON,-DNONZERO_CUDA=AUTO)
 dependencies := .ci/install-dependencies
 python := build/venv/bin/python
 venv := build/venv/.made
+venv_peers := build/venv/.peers
 example := examples/data/debian-packages.mtx
 configure = mkdir -p build && { cmake --preset $(1) -DNONZERO_WERROR=$(WERROR) $(2) >build/configure-$(1).log 2>&1 || \
   { cat build/configure-$(1).log; exit 1; }; }
@@ -110,7 +111,7 @@ bench: dependencies-checks $(venv) ## measure how fast files are read
 	@$(call build,bench)
 	@$(python) bench/read.py
 
-peers: dependencies-peers $(venv) ## install and build what nz bench --peers compares with
+peers: dependencies-peers $(venv_peers) ## install and build what nz bench --peers compares with
 	@$(call configure_kind,$(kind))
 	@$(call build,$(kind))
 	@grep -h 'Peers for' build/configure-$(kind).log
@@ -155,3 +156,9 @@ $(venv): tests/requirements.txt | dependencies
 	@python3 -m venv --clear build/venv
 	@build/venv/bin/pip install --quiet --disable-pip-version-check --only-binary=:all: -r tests/requirements.txt
 	@touch $@
+
+# Where a package is not available, its peer is left out.
+$(venv_peers): bench/peers/requirements.txt $(venv)
+	@echo "Adding libraries to build/venv"
+	@build/venv/bin/pip install --quiet --disable-pip-version-check --only-binary=:all: -r bench/peers/requirements.txt && \
+	  touch $@ || echo "$< could not be installed"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Measures plans and whole iterations on a GPU, for docs/performance.md.
 #
-#     bench/on_gpu.sh OUT [MATRIX...]    OUT: a folder for the JSON and tables of nz; MATRIX: real matrices, cnr-2000 among them
+#     bench/on_gpu.sh OUT [MATRIX...]    OUT: a folder for the JSON and tables of nz; MATRIX: files of real matrices, or folders
+#                                        of them, cnr-2000 among them
 #
 # NZ is the command to measure (build/cuda/cli/nz, which `make cuda` builds). Prints Markdown tables.
 set -euo pipefail
-[ $# -gt 0 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
 out=$1
 shift
 here=$(dirname "$0")
@@ -21,6 +22,7 @@ plans() {
   printf '\n### %s\n\n' "$name"
   "$nz" bench --device cuda --precision both --kernels "$ours,$peers" --json "$out/$name.json" "$@" >"$out/$name.txt"
   python3 "$here/plans.py" "$out/$name.json"
+  printf '\n```\n%s\n```\n' "$(sed -n '/^  summary, /,$p' "$out/$name.txt")"
 }
 
 plans suite --suite --replay --seconds 0.02
@@ -31,7 +33,7 @@ if [ $# -gt 0 ]; then
 fi
 printf '\n### PageRank, ms of an iteration\n\n'
 graphs=(rmat:22)
-for matrix in "$@"; do [[ $matrix != *cnr-2000* ]] || graphs+=("$matrix"); done
+if [ $# -gt 0 ]; then mapfile -t -O 1 graphs < <(find "$@" -name '*cnr-2000*'); fi
 python3 "$here/pagerank.py" --nz "$nz" --device cuda --iterations 528 --rounds 3 "${graphs[@]}" | tee "$out/pagerank.md"
 printf '\n### Heat, a step\n\n'
 python3 "$here/heat.py" --nz "$nz" --device cuda | tee "$out/heat.md"

@@ -1,6 +1,8 @@
 #include "bench.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -61,6 +63,17 @@ chosen_rows choose_rows(const bench_options& options, device_kind kind) {
   return out;
 }
 
+/// In the user's folder of caches; empty where the user has none.
+std::filesystem::path read_curves_file() {
+  const auto folder_of = [](const char* variable) {
+    const char* const found = std::getenv(variable);
+    return std::filesystem::path(found == nullptr ? "" : found);
+  };
+  std::filesystem::path folder = folder_of("XDG_CACHE_HOME");
+  if (!folder.is_absolute() && folder_of("HOME").is_absolute()) folder = folder_of("HOME") / ".cache";
+  return folder.is_absolute() ? folder / "nonzero" / "read_curves.json" : std::filesystem::path();
+}
+
 /// A note where all prepared matrices take much of the memory. Throws `failed_run` where they do not fit.
 template <class V>
 std::string memory_note(const std::string& name, const csr<V>& a, const chosen_rows& rows,
@@ -79,9 +92,10 @@ std::string memory_note(const std::string& name, const csr<V>& a, const chosen_r
 }
 
 template <class V>
-bench_matrix bench_one(const std::string& name, const chosen_rows& rows, const bench_setting& setting) {
-  const csr<V> a = load_matrix<V>(name, setting.values);
+bench_matrix bench_one(const std::string& name, const csr<V>& a, const chosen_rows& rows,
+                       const bench_setting& setting) {
   bench_matrix out{name, precision_name<V>(), a.rows, a.cols, a.nnz(), compulsory_bytes(a)};
+  if (setting.reads) out.limit_seconds = setting.reads->seconds_for(out.compulsory_bytes);
   out.csr_bytes = out.compulsory_bytes - (static_cast<std::uint64_t>(a.rows) + a.cols) * sizeof(V);
   progress_bar bar("timing " + name);
   if (!rows.peers.empty()) out.note = memory_note(name, a, rows, setting);
@@ -111,11 +125,16 @@ struct bench_record {
     for (const bench_result& r : matrix.results) count.add(r);
   }
 
-  /// Throws `failed_run` if any result was wrong, or a kernel failed.
+  void leave_out(const std::string& matrix, const std::string& why) {
+    std::fputs(fmt::format("nz: {}: left out\n", printable(why)).c_str(), stderr);
+    summary.add_unread(matrix, why);
+  }
+
+  /// Throws `failed_run` if any result was wrong, a kernel failed, or nothing could be read.
   void finish() {
     if (const std::string text = summary.text(); !text.empty()) show("\n" + text);
     json all = json_of(setting, matrices);
-    if (setting.has_peers()) all["against_peers"] = summary.json_value();
+    all["summary"] = summary.json_value();
     const std::string text = text_of(all);
     if (prints_json) print(text);
     if (file) {
@@ -123,16 +142,57 @@ struct bench_record {
       file->commit();
     }
     if (!count.is_good()) throw failed_run("bench: " + count.text());
+    if (matrices.empty()) throw failed_run("bench: no matrix could be read");
   }
 };
 
-void run(bench_options& options) {
-  require_stdin_once("bench", options.matrices, options.precision);
-  for (const std::string& name : options.matrices) {
+/// A matrix to measure. One that a folder holds may turn out not to be readable.
+struct named_matrix {
+  std::string name;
+  bool is_from_folder = false;
+};
+
+/// With the matrices of a folder in its place.
+std::vector<named_matrix> find_matrices(const std::vector<std::string>& given) {
+  std::vector<named_matrix> out;
+  for (const std::string& name : given) {
     require_known(name);
     std::error_code ignored;
-    if (std::filesystem::equivalent(name, options.json_file, ignored))
-      throw usage_error("bench: --json would overwrite the matrix " + name);
+    if (!std::filesystem::is_directory(name, ignored)) {
+      out.push_back({name});
+      continue;
+    }
+    for (const std::string& file : matrices_in(name)) out.push_back({file, true});
+  }
+  return out;
+}
+
+/// In each precision. Throws where it cannot be read, unless it is from a folder: then it is left out.
+void measure_matrix(const named_matrix& matrix, const std::string& precision, const chosen_rows& rows,
+                    bench_record& record) {
+  bool is_readable = true;
+  with_precision(precision, [&]<class V>(V) {
+    if (!is_readable) return;
+    csr<V> a;
+    try {
+      a = load_matrix<V>(matrix.name, record.setting.values);
+    } catch (const error& e) {
+      if (!matrix.is_from_folder) throw;
+      is_readable = false;
+      record.leave_out(matrix.name, e.what());
+      return;
+    }
+    record.add(bench_one(matrix.name, a, rows, record.setting));
+  });
+}
+
+void run(bench_options& options) {
+  require_stdin_once("bench", options.matrices, options.precision);
+  std::vector<named_matrix> matrices = find_matrices(options.matrices);
+  for (const named_matrix& matrix : matrices) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(matrix.name, options.json_file, ignored))
+      throw usage_error("bench: --json would overwrite the matrix " + matrix.name);
   }
   bench_setting& setting = options.setting;
   setting.on = chosen_device(options.device, setting.with_peers);
@@ -146,6 +206,8 @@ void run(bench_options& options) {
   {
     const pinned_threads pinned;
     setting.read_ceiling = read_ceiling(setting.on, ceiling);
+    if (kind != device_kind::emulator)
+      setting.reads = recall_read_curve(setting.on, setting.is_replayed, read_curves_file());
   }
   setting.baselines = {"openmp_csr", "csr_serial"};  // the plain loop, where it runs
   if (kind != device_kind::cpu) setting.baselines = {"csr_vector"};
@@ -153,14 +215,11 @@ void run(bench_options& options) {
   load_kernels(rows.kernels, setting);
   bench_record record{setting, file, prints_json};
   record.show(setting_text(setting));
-  std::vector<std::string> matrices = options.matrices;
   if (matrices.empty() || options.is_suite_wanted) {
-    const std::vector<std::string> suite = suite_for(*setting.on);
+    const std::vector<named_matrix> suite = find_matrices(suite_for(*setting.on));
     matrices.insert(matrices.begin(), suite.begin(), suite.end());
   }
-  for (const std::string& name : matrices)
-    with_precision(options.precision,
-                   [&](auto zero) { record.add(bench_one<decltype(zero)>(name, rows, setting)); });
+  for (const named_matrix& matrix : matrices) measure_matrix(matrix, options.precision, rows, record);
   record.finish();
 }
 
@@ -168,7 +227,8 @@ void run(bench_options& options) {
 
 void set_up_bench(command& c) {
   auto& options = c.runs(run);
-  c.arguments("MATRIX", options.matrices, 0, "Files or generators (a suite for the device)");
+  c.arguments("MATRIX", options.matrices, 0,
+              "Files, folders of files, or generators (a suite for the device)");
   c.flag("--suite", options.is_suite_wanted, "Measure the suite for the device, then the given matrices");
   c.device(options.device);
   std::vector<std::string> names = kernel_names();
@@ -201,22 +261,34 @@ is then 1. The columns, with x and y on the device:
   pays after  multiplies after which the conversion has paid for itself (–: never), compared with csr_vector; on the
               CPU with openmp_csr where it runs, else csr_serial; for plan on a GPU with cusparse_csr_alg1
 
-Where peers run (on a GPU those of cuSPARSE), the last lines compare our fastest kernel and the plan with the fastest
-peer, over all matrices. For plans they also give percent of the ceiling, memory relative to CSR, and when plans pay.
+The limit of a matrix is the time of reading its compulsory bytes, from an array of that size which is read again and
+again, so that it lies in the cache that can hold it; on a GPU with the launch. The line below a table says how much of
+it the plan reaches, or our fastest kernel without one. More than 100 % where a kernel moves fewer bytes; less where x is
+gathered from far away, which the limit does not count. How fast the device reads is measured once, and kept in
+~/.cache/nonzero/read_curves.json (or below $XDG_CACHE_HOME); delete the file to measure it again.
+
+Of a folder, all files that end in .mtx, .mtx.gz, .tar.gz or .npz are measured, in alphabetical order. One that
+cannot be read, or holds complex values, is named on standard error and left out.
+
+The summary is of two matrices or more, and apart from it of those of more than 10,000 entries. Where peers run (on a
+GPU those of cuSPARSE), it says how many times as fast as the fastest peer our fastest kernel and the plan are: the
+geometric mean, and the worst. It counts the matrices on which the plan is within 5 % of our fastest kernel. It gives
+percent of the limit and of the ceiling, memory relative to CSR, and when plans pay.
 
 With --values random, each matrix gets random values that do not repeat, so that formats that store repeated or short
-values gain nothing.
+values gain nothing. Files without values (patterns) and files of small integers make such formats look better than they
+are for other values.
 
 With --peers, these libraries run on the CPU: openmp_csr (the plain loop), eigen, graphblas, petsc_aij and petsc_sell
-(an MPI rank for each thread), librsb (tuned), scipy (one thread). Each is a separate program that 'make peers' builds
-where its library is installed, in the folder peers beside nz or in $NONZERO_PEERS; --kernels can name them too. All
-are prepared at once and sampled in turns, each with as many threads as nz uses (--threads), bound to processors unless
-OMP_PROC_BIND is set.
+(an MPI rank for each thread), librsb (tuned), onemkl (its inspector-executor; x86-64 only), scipy (one thread). Each
+is a separate program that 'make peers' builds where its library is installed, in the folder peers beside nz or in
+$NONZERO_PEERS; --kernels can name them too. All are prepared at once and sampled in turns, each with as many threads
+as nz uses (--threads), bound to processors unless OMP_PROC_BIND is set.
 
 Examples:
   nz bench
   nz bench web.mtx poisson2d:1000 --precision both
-  nz bench web.mtx --values random
+  nz bench matrices/ --values random
   nz bench rmat:16 --kernels csr_serial,jds_serial --device cpu
   nz bench rmat:8 --device emulator --seconds 0.1
   nz bench --device cuda --suite --precision both

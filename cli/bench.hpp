@@ -9,6 +9,7 @@
 
 #include <sched.h>
 
+#include <nonzero/plan/limit.hpp>
 #include <nonzero/plan/measure.hpp>
 #include <nonzero/plan/plan.hpp>
 
@@ -47,8 +48,9 @@ struct bench_setting {
   double seconds = 0.5;      // for each kernel
   bool with_peers = false;   // other libraries run too: all are prepared at once and sampled in turns
   bool is_replayed = false;  // calls are replayed from a CUDA graph
-  std::string_view plan_baseline = {};  // for plans, which on a GPU start from CSR in its memory; or empty
-  std::string values = "file";          // or "random"
+  std::string_view plan_baseline = {};   // for plans, which on a GPU start from CSR in its memory; or empty
+  std::string values = "file";           // or "random"
+  std::optional<read_curve> reads = {};  // none in the emulator
 
   bool has_peers() const { return with_peers || on->kind() == device_kind::cuda; }
   /// 100 %. A multiply mostly reads.
@@ -64,6 +66,7 @@ struct bench_matrix {
   std::vector<bench_result> results = {};  // peers last
   std::string note = {};                   // a line below the table; may be empty
   std::uint64_t csr_bytes = 0;
+  std::optional<double> limit_seconds = {};  // reading the compulsory bytes takes that long at least
 
   double gigaflops(const bench_result& r) const {
     return 2e-9 * static_cast<double>(entries) / r.time.seconds;
@@ -71,14 +74,20 @@ struct bench_matrix {
   double bytes_per_second(const bench_result& r) const {
     return static_cast<double>(compulsory_bytes) / r.time.seconds;
   }
+  /// The plan, or without one our fastest kernel: what the limit is compared with. Null where neither ran.
+  const bench_result* plan_or_fastest() const {
+    const bench_result* const made = find_timed(plan_name);
+    return made != nullptr ? made : fastest(false, false);
+  }
   /// After how many multiplies the conversion has paid for itself: 0 where it takes no longer than that of
   /// the baseline, or has the same format. None where it never pays, for the baseline, and without one.
   std::optional<double> pays_after(const bench_result& r, const bench_setting& setting) const;
   // Null where there is none that was timed.
   const bench_result* find_baseline(const bench_setting& setting) const;
   const bench_result* find_timed(std::string_view wanted) const;
-  /// Of those that are steady, or of all.
-  const bench_result* fastest(std::optional<bool> is_peer = {}, bool steady_only = true) const;
+  /// Of those that are steady, or of all; of one format, or of all.
+  const bench_result* fastest(std::optional<bool> is_peer = {}, bool steady_only = true,
+                              std::string_view format = {}) const;
 };
 
 /// The lines above all tables.
@@ -98,21 +107,37 @@ struct comparison {
 std::string comparison_text(const bench_matrix& matrix);
 json comparison_json(const bench_matrix& matrix);
 
-/// All comparisons of a run.
+/// The figures of all matrices of a run, and those of the larger ones.
 class bench_summary {
  public:
   void add(const bench_matrix& matrix, const bench_setting& setting);
-  /// For each precision the geometric mean and the worst. Empty for less than two matrices, or without peers.
+  void add_unread(const std::string& matrix, const std::string& why);
+  /// A table for each precision with at least two matrices. Empty where there is nothing to say.
   std::string text() const;
   json json_value() const;
 
  private:
+  static constexpr offset large = 10000;  // entries; a matrix of more is large
+
   struct figures {
-    std::vector<comparison> best, plan;
-    // Of the plans: GB/s relative to the ceiling, bytes relative to CSR, multiplies after which they pay.
-    std::vector<double> ceiling, memory, paid;
+    std::int64_t matrices = 0;
+    std::vector<comparison> best, plan, plan_in_csr;
+    // The limit relative to the time of the plan, or without one of our fastest kernel.
+    std::vector<double> limit;
+    // Of the plans: their time relative to that of our fastest kernel, GB/s relative to the ceiling, bytes
+    // relative to CSR, multiplies after which they pay.
+    std::vector<double> times_fastest, ceiling, memory, paid;
+
+    std::int64_t count_close() const;
+    json json_value() const;
   };
-  figures float_, double_;
+  struct of_precision {
+    figures all, large;
+  };
+  static std::string text_of(const char* precision, const of_precision& found);
+
+  of_precision float_, double_;
+  std::vector<json> unread_;
 };
 
 /// What is prepared, checked and timed on one matrix: a kernel, a plan, or a peer.

@@ -35,7 +35,7 @@ constexpr peer_row peers[] = {
     {"openmp_csr", "csr", "openmp_csr", ""}, {"eigen", "csr", "eigen", ""},
     {"graphblas", "csr", "graphblas", ""},   {"petsc_aij", "aij", "petsc", "aij"},
     {"petsc_sell", "sell", "petsc", "sell"}, {"librsb", "rsb", "librsb", ""},
-    {"scipy", "csr", "scipy", ""},
+    {"onemkl", "csr", "onemkl", ""},         {"scipy", "csr", "scipy", ""},
 };
 
 using clock = std::chrono::steady_clock;

@@ -62,6 +62,22 @@ std::string note_for(const bench_matrix& matrix, const bench_result& r) {
   return out;
 }
 
+/// "  limit 12.3 µs, to read the compulsory bytes: plan reaches 62 %", or nothing.
+std::string limit_text(const bench_matrix& matrix) {
+  const bench_result* const best = matrix.plan_or_fastest();
+  if (!matrix.limit_seconds || best == nullptr || !(best->time.seconds > 0)) return "";
+  return fmt::format("  limit {}, to read the compulsory bytes: {} reaches {:.0f} %\n",
+                     time_text(*matrix.limit_seconds), best->name,
+                     100 * *matrix.limit_seconds / best->time.seconds);
+}
+
+json points_of(const read_curve& curve) {
+  json out = json::array();
+  for (const read_curve::point& one : curve.points)
+    out.push_back({{"bytes", one.bytes}, {"seconds", one.seconds}});
+  return out;
+}
+
 constexpr int most_left_out = 6;
 
 /// The cells of a row, or the titles where r is null, without the `left_out` least important columns.
@@ -128,11 +144,12 @@ const bench_result* bench_matrix::find_timed(std::string_view wanted) const {
   return nullptr;
 }
 
-const bench_result* bench_matrix::fastest(std::optional<bool> is_peer, bool steady_only) const {
+const bench_result* bench_matrix::fastest(std::optional<bool> is_peer, bool steady_only,
+                                          std::string_view format) const {
   const bench_result* best = nullptr;
   for (const bench_result& r : results)
     if (r.is_right() && (is_steady(r.time) || !steady_only) && is_peer.value_or(r.is_peer) == r.is_peer &&
-        (best == nullptr || r.time.seconds < best->time.seconds))
+        (format.empty() || r.format == format) && (best == nullptr || r.time.seconds < best->time.seconds))
       best = &r;
   return best;
 }
@@ -154,9 +171,13 @@ std::string setting_text(const bench_setting& setting) {
   const std::string reads =
       setting.read_ceiling ? fmt::format("reads {} GB/s: the ceiling; ", rate_text(*setting.read_ceiling))
                            : "";
-  return fmt::format("{}  {}\n  {}copies {} GB/s, read and written{}{}\n", bold(name_of(setting.on->kind())),
-                     setting.on->description(), reads, rate_text(setting.copy_ceiling),
-                     setting.read_ceiling ? "" : ": the ceiling",
+  const bool is_gpu = setting.on->kind() == device_kind::cuda && setting.reads;
+  const std::string launch =
+      is_gpu ? fmt::format("; a launch that does nothing takes {}", time_text(setting.reads->seconds_for(0)))
+             : "";
+  return fmt::format("{}  {}\n  {}copies {} GB/s, read and written{}{}{}\n",
+                     bold(name_of(setting.on->kind())), setting.on->description(), reads,
+                     rate_text(setting.copy_ceiling), setting.read_ceiling ? "" : ": the ceiling", launch,
                      is_emulated ? "; these times do not predict those of a GPU" : "");
 }
 
@@ -179,7 +200,7 @@ std::string matrix_text(const bench_matrix& matrix, const bench_setting& setting
         "the machine less else to do\n",
         100 * most_spread);
   if (!matrix.note.empty()) notes += "  " + matrix.note + "\n";
-  return title + made.text() + notes;
+  return title + made.text() + limit_text(matrix) + notes;
 }
 
 json json_of(const bench_setting& setting, const std::vector<json>& matrices) {
@@ -192,6 +213,7 @@ json json_of(const bench_setting& setting, const std::vector<json>& matrices) {
           {"copy_bytes_per_second", setting.copy_ceiling},
           {"read_bytes_per_second", setting.read_ceiling},
           {"ceiling_bytes_per_second", setting.ceiling()},
+          {"read_curve", setting.reads ? points_of(*setting.reads) : json()},
           {"padding_budget", setting.budget.times_csr},
           {"seconds_per_kernel", setting.seconds},
           {"in_turns", setting.with_peers},
@@ -223,6 +245,9 @@ json json_of(const bench_matrix& matrix, const bench_setting& setting) {
                   {"gflops", matrix.gigaflops(r)},
                   {"bytes_per_second", matrix.bytes_per_second(r)},
                   {"fraction_of_ceiling", matrix.bytes_per_second(r) / setting.ceiling()},
+                  {"fraction_of_limit", matrix.limit_seconds && r.time.seconds > 0
+                                            ? json(*matrix.limit_seconds / r.time.seconds)
+                                            : json()},
                   {"prepare_seconds", r.prepare_seconds},
                   {"pays_after", matrix.pays_after(r, setting)}});
     results.push_back(std::move(row));
@@ -231,6 +256,7 @@ json json_of(const bench_matrix& matrix, const bench_setting& setting) {
   return joined(
       matrix_json(matrix.name, matrix.precision, setting.values, matrix.rows, matrix.cols, matrix.entries),
       {{"compulsory_bytes", matrix.compulsory_bytes},
+       {"limit_seconds", matrix.limit_seconds},
        {"fits_in_cache", matrix.compulsory_bytes <= setting.on->cache_bytes()},
        {"baseline", baseline ? json(baseline->name) : json()},
        {"note", matrix.note},

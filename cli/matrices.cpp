@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nonzero/core/hash.hpp>
 #include <nonzero/core/threads.hpp>
@@ -18,10 +19,27 @@
 namespace nz::cli {
 namespace {
 
+constexpr const char* matrix_endings[] = {".mtx", ".mtx.gz", ".tar.gz", ".npz"};
+
 /// True also for a file that cannot be inspected: reading it gives the reason.
 bool is_file(const std::string& name) {
   std::error_code reason;
   return std::filesystem::exists(input_path(name), reason) || reason;
+}
+
+/// "; did you mean 'web.mtx'?" where the folder that a path names has a similar name.
+std::string similar_file(const std::string& name) {
+  namespace fs = std::filesystem;
+  constexpr std::size_t most_names = 10000;
+  fs::path path(name);
+  if (!path.has_filename()) path = path.parent_path();  // "matrices/"
+  std::vector<std::string> names;
+  std::error_code reason;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  for (fs::directory_iterator at(folder, reason), end; !reason && at != end && names.size() < most_names;
+       at.increment(reason))
+    names.push_back(at->path().filename().string());
+  return suggestion(path.filename().string(), names);
 }
 
 template <class V> loaded_matrix<V> load_file(const std::string& path) {
@@ -48,8 +66,28 @@ void require_known(const std::string& name) {
   if (name.empty()) throw usage_error("the name of the matrix is missing: the value is empty");
   if (is_file(name) || generate::is_spec(name)) return;
   if (name == "-") throw parse_error("-: standard input is closed");
-  throw parse_error(fmt::format("{}: there is no such file and no such generator (see nz list){}", name,
-                                similar_generator(name.substr(0, name.find(':')))));
+  std::string similar = similar_generator(name.substr(0, name.find(':')));
+  if (similar.empty()) similar = similar_file(name);
+  throw parse_error(
+      fmt::format("{}: there is no such file and no such generator (see nz list){}", name, similar));
+}
+
+std::vector<std::string> matrices_in(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> out;
+  std::error_code reason;
+  for (fs::directory_iterator at(folder, reason), end; !reason && at != end; at.increment(reason)) {
+    const std::string name = at->path().string();
+    const auto has_ending = [&](const char* ending) { return name.ends_with(ending); };
+    std::error_code ignored;
+    if (std::ranges::any_of(matrix_endings, has_ending) && !fs::is_directory(at->path(), ignored))
+      out.push_back(name);
+  }
+  if (reason) throw parse_error(fmt::format("{}: {}", folder, reason.message()));
+  if (out.empty())
+    throw parse_error(fmt::format("{}: no file there ends in {}", folder, fmt::join(matrix_endings, ", ")));
+  std::ranges::sort(out);
+  return out;
 }
 
 template <class V> loaded_matrix<V> load(const std::string& name) {

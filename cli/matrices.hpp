@@ -41,6 +41,9 @@ std::string similar_generator(const std::string& word);
 /// Throws `usage_error` for an empty name, `parse_error` unless `name` is a file that exists, or begins with
 /// the name of a generator.
 void require_known(const std::string& name);
+/// The files of a folder whose names end as those of matrices do, in alphabetical order. Throws `parse_error`
+/// where the folder cannot be read, or has none.
+std::vector<std::string> matrices_in(const std::string& folder);
 /// Throws `usage_error` where standard input would be read twice: by two matrices, or for both precisions.
 void require_stdin_once(const char* command, const std::vector<std::string>& matrices,
                         const std::string& precision);

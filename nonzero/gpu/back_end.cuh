@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <nonzero/gpu/steps/gradient_kernels.cuh>
+#include <nonzero/gpu/steps/read.cuh>
 #include <nonzero/gpu/steps/vector_kernels.cuh>
 #include <nonzero/gpu/survey.cuh>
 #include <nonzero/kernel/back_end.hpp>

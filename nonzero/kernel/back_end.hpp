@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -42,6 +44,9 @@ struct back_end {
   int (*device_count)();
   /// Device `number`, counted from 0. Throws `device_error` where there is none.
   std::shared_ptr<device> (*find_device)(int number);
+  /// One launch that reads an array, whose bytes are a multiple of 16; of nothing for 0 bytes. Writes nothing
+  /// but perhaps `sink`. Null for the CPU.
+  void (*read)(device& on, const void* from, std::size_t bytes, std::uint32_t* sink, stream in) = nullptr;
   all_back_end_functions functions = {};
 
   template <class V> const back_end_functions<V>& functions_for() const { return functions; }

@@ -49,17 +49,6 @@ class key_hash {
   std::uint64_t value_ = 0;
 };
 
-/// What Linux says of the processor: its name, or on ARM the numbers that stand for it. Empty where it says
-/// nothing.
-std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string out;
-  for (std::string line; std::getline(file, line) && !line.empty();)  // the first core
-    for (const char* field : {"model name", "CPU implementer", "CPU part", "CPU variant"})
-      if (line.starts_with(field)) out += line.substr(std::min(line.find(':') + 1, line.size()));
-  return out;
-}
-
 parse_error not_choices(const std::string& file, std::string_view why) {
   return parse_error(fmt::format("{}: not a file of choices: {}; name another, or delete it", file, why));
 }
@@ -142,7 +131,7 @@ std::uint64_t machine_hash(const plan_report& report) {
   out.add(name_of(report.kind));
   out.add(report.machine);
   if (report.kind == device_kind::cpu) {
-    out.add(processor());
+    out.add(processor_name());
     out.add(cpu_device()->cache_bytes());
   }
   out.add(version_string);
@@ -152,6 +141,15 @@ std::uint64_t machine_hash(const plan_report& report) {
 }
 
 }  // namespace
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string out;
+  for (std::string line; std::getline(file, line) && !line.empty();)  // the first core
+    for (const char* field : {"model name", "CPU implementer", "CPU part", "CPU variant"})
+      if (line.starts_with(field)) out += line.substr(std::min(line.find(':') + 1, line.size()));
+  return out;
+}
 
 std::string choice_key(std::span<const std::uint64_t> fingerprint, const plan_options& options,
                        const plan_report& report) {

@@ -17,6 +17,10 @@ struct remembered_choice {
   bool is_reordered = false;
 };
 
+/// What Linux says of the processor: its name, or on ARM the numbers that stand for it. Empty where it says
+/// nothing.
+std::string processor_name();
+
 /// What the choice depends on, as a key in the file: the matrix, of which formats/fingerprint.hpp has a
 /// sample, the machine, which the report names, and the options.
 std::string choice_key(std::span<const std::uint64_t> fingerprint, const plan_options& options,

@@ -13,6 +13,7 @@
 #include <nonzero/core/threads.hpp>
 #include <nonzero/core/values.hpp>
 #include <nonzero/core/vector.hpp>
+#include <nonzero/plan/limit_internal.hpp>
 #include <nonzero/plan/measure.hpp>
 #include <nonzero/plan/measuring_internal.hpp>
 
@@ -120,16 +121,17 @@ std::size_t ceiling_bytes(const device& on, double budget) {
 }
 
 /// That many bytes, or as many as are free.
-template <class Memory> Memory make_large(const std::shared_ptr<device>& on, std::size_t bytes) {
+template <class Memory, class... Options>
+Memory make_large(const std::shared_ptr<device>& on, std::size_t bytes, Options... options) {
   constexpr std::size_t too_small = 1 << 20;
   for (; bytes > too_small; bytes /= 2) {
     try {
-      return {on, bytes};
+      return {on, bytes, options...};
     } catch (const device_error&) {
     } catch (const std::bad_alloc&) {
     }
   }
-  return {on, bytes};
+  return {on, bytes, options...};
 }
 
 /// Numbers in the host's memory, each first touched by the thread that will read it.
@@ -137,8 +139,8 @@ struct read_memory {
   static constexpr std::size_t block = 16;
   static constexpr std::size_t most_streams = 4;
 
-  read_memory(const std::shared_ptr<device>& on, std::size_t bytes)
-      : threads(static_cast<std::size_t>(thread_count(0))),
+  read_memory(const std::shared_ptr<device>& on, std::size_t bytes, int wanted_threads)
+      : threads(static_cast<std::size_t>(wanted_threads)),
         blocks_per_thread(bytes / sizeof(std::uint64_t) / block / threads / most_streams * most_streams),
         words(on, threads * blocks_per_thread * block) {
     for_each_chunk(
@@ -226,16 +228,23 @@ double copy_speed(const std::shared_ptr<device>& on) {
   return known[on.get()] = 2 * static_cast<double>(pair.from.bytes()) / std::max(best, 1e-9);
 }
 
-std::optional<double> read_ceiling(const std::shared_ptr<device>& on, const measure_options& options) {
-  if (on->kind() != device_kind::cpu) return std::nullopt;
-  auto memory = make_large<read_memory>(on, ceiling_bytes(*on, options.budget_seconds));
+read_curve::point measure_read_on_cpu(const std::shared_ptr<device>& on, std::size_t bytes, int threads,
+                                      const measure_options& options) {
+  auto memory = make_large<read_memory>(on, bytes, threads);
   volatile std::uint64_t sum = 0;  // or the compiler would drop the reads
   const std::function<void(stream)> ways[] = {[&](stream) { sum = memory.sum<1>(); },
                                               [&](stream) { sum = memory.sum<2>(); },
                                               [&](stream) { sum = memory.sum<4>(); }};
   double best = std::numeric_limits<double>::infinity();
   for (const auto& read : ways) best = std::min(best, measure(*on, read, options).seconds);
-  return static_cast<double>(memory.words.bytes()) / best;
+  return {memory.words.bytes(), best};
+}
+
+std::optional<double> read_ceiling(const std::shared_ptr<device>& on, const measure_options& options) {
+  if (on->kind() != device_kind::cpu) return std::nullopt;
+  const auto read =
+      measure_read_on_cpu(on, ceiling_bytes(*on, options.budget_seconds), thread_count(0), options);
+  return static_cast<double>(read.bytes) / read.seconds;
 }
 
 template <class V> std::uint64_t compulsory_bytes(csr_view<V> a) {

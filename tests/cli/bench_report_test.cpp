@@ -49,6 +49,17 @@ TEST_F(FastestRow, SaysSoWhereNoRowIsSteady) {
   EXPECT_EQ(nz::cli::comparison_text(matrix_), "");
 }
 
+TEST_F(FastestRow, IsComparedWithTheLimitUnlessThereIsAPlan) {
+  matrix_.results = {row("first", 2e-6, 0.01)};
+  EXPECT_EQ(nz::cli::matrix_text(matrix_, setting_).find("limit"), std::string::npos);
+  matrix_.limit_seconds = 1e-6;
+  EXPECT_NE(nz::cli::matrix_text(matrix_, setting_)
+                .find("\n  limit 1.00 µs, to read the compulsory bytes: first reaches 50 %\n"),
+            std::string::npos);
+  matrix_.results.push_back(row("plan", 4e-6, 0.01));
+  EXPECT_NE(nz::cli::matrix_text(matrix_, setting_).find(": plan reaches 25 %\n"), std::string::npos);
+}
+
 TEST_F(FastestRow, NamesThePlanInOneWord) {
   matrix_.results = {row("plan", 1e-6, 0.01)};
   matrix_.results[0].chosen = "csr_balanced";

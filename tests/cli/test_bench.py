@@ -1,6 +1,8 @@
 """nz bench as its users see it. Run like test_cli.py."""
 
 import json
+import os
+import re
 import unittest
 
 from in_folder import LECTURE, InFolder
@@ -40,7 +42,9 @@ class Bench(InFolder):
                         r"( +(fastest|as fast, within the spread|varies too much to compare))?\n",
                     )
                 is_noisy = "no row is called fastest" in text  # there is little time for each
-                self.assertEqual(len(text.splitlines()), 7 + len(self.kernels(device)) + is_noisy)  # with plan
+                has_limit = device == "cpu"
+                self.assertEqual(len(re.findall(r"\n  limit [\d.]+ (µs|ms|s), to read the compulsory bytes: plan reaches \d+ %\n", text)), has_limit)
+                self.assertEqual(len(text.splitlines()), 7 + len(self.kernels(device)) + is_noisy + has_limit)  # with plan
                 self.assertEqual(text.count("fastest"), 1)
                 self.assertEqual(text.count(" base"), 1)
 
@@ -79,8 +83,23 @@ class Bench(InFolder):
                 elif r is not base:
                     self.assertTrue(max(0, paid / gained) - 1e-6 <= r["pays_after"] <= max(0, paid / gained) + 1 + 1e-6)
 
+    def test_the_limit_is_measured_once_and_kept(self):
+        env = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
+        words = ["bench", "poisson2d:20", "--device", "cpu", "--kernels", "plan,csr_serial", *self.QUICK, "--json", "-"]
+        first, second = (json.loads(self.output_of(*words, env=env)) for _ in range(2))
+        self.assertEqual(first["read_curve"], second["read_curve"])
+        self.assertEqual([p.name for p in (self.folder / "cache/nonzero").iterdir()], ["read_curves.json"])
+        points = first["read_curve"]
+        self.assertEqual(points[0], {"bytes": 0, "seconds": 0})
+        matrix = first["matrices"][0]
+        self.assertAlmostEqual(matrix["limit_seconds"], points[1]["seconds"] * matrix["compulsory_bytes"] / points[1]["bytes"])
+        for r in matrix["results"]:
+            self.assertAlmostEqual(r["fraction_of_limit"], matrix["limit_seconds"] / r["seconds"])
+
     def test_the_emulator_has_only_the_copy_for_a_ceiling(self):
         found = self.figures("a.mtx", "--device", "emulator")
+        self.assertIsNone(found["read_curve"])
+        self.assertIsNone(found["matrices"][0]["limit_seconds"])
         self.assertIsNone(found["read_bytes_per_second"])
         self.assertEqual(found["ceiling_bytes_per_second"], found["copy_bytes_per_second"])
 
@@ -169,6 +188,40 @@ class Bench(InFolder):
             self.skipTest("there is a GPU")
         self.assert_fails(1, "bench", "a.mtx", "--device", "cuda", saying="CUDA")
         self.assertEqual(self.figures("a.mtx")["device"]["name"], "cpu")
+
+    def test_measures_the_matrices_of_a_folder(self):
+        folder = self.folder / "real"
+        folder.mkdir()
+        (self.folder / "a.mtx").rename(folder / "b.mtx")
+        for spec, name in [("poisson2d 20", "C.npz"), ("poisson3d 15", "d.mtx")]:
+            self.run_nz("generate", *spec.split(), f"real/{name}")
+        (folder / "a.mtx").write_text("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n")
+        (folder / "notes.txt").write_text("not a matrix")
+        words = ["bench", "real", "--device", "cpu", "--kernels", "csr_serial,plan", *self.QUICK]
+        done = self.run_nz(*words, "--json", "out.json")
+        self.assertRegex(done.stderr.decode(), r"\Anz: real/a.mtx:1: [^\n]*complex[^\n]*: left out\n\Z")
+        text = done.stdout.decode()
+        self.assertRegex(text, r"\n  summary, double +3 matrices\n")  # one of more than 10,000 entries says nothing more
+        self.assertRegex(text, r"\n  plan within 5 % of our fastest +[0-3] of 3\n")
+        self.assertTrue(text.endswith("\n  1 matrix could not be read\n"), text)
+        found = json.loads((self.folder / "out.json").read_text())
+        self.assertEqual([m["matrix"] for m in found["matrices"]], ["real/C.npz", "real/b.mtx", "real/d.mtx"])
+        self.assertEqual([m["matrix"] for m in found["summary"]["could_not_be_read"]], ["real/a.mtx"])
+        total = found["summary"]["double"]
+        self.assertEqual((total["matrices"], total["of_more_than_10000_entries"]["matrices"]), (3, 1))
+        self.assertEqual(total["plan_within_5_percent"]["matrices"], 3)
+        self.assertIsNone(total["plan"])  # there is no peer
+        within = [p["seconds"] <= 1.05 * s["seconds"] for m in found["matrices"] for p, s in [m["results"]]]
+        self.assertEqual(total["plan_within_5_percent"]["within"], sum(within))
+
+    def test_says_where_a_folder_has_no_matrices(self):
+        for name in ["nothing", "unreadable"]:
+            (self.folder / name).mkdir()
+        (self.folder / "unreadable/a.mtx").write_text("nothing")
+        self.assert_fails(1, "bench", "nothing", "--device", "cpu", saying="nothing: no file there ends in .mtx, .mtx.gz, .tar.gz, .npz")
+        self.assert_fails(1, "bench", "unraedable/", "--device", "cpu", saying="did you mean 'unreadable'?")
+        done = self.run_nz("bench", "unreadable", "--device", "cpu", *self.QUICK, status=1)
+        self.assertRegex(done.stderr.decode(), r"nz: unreadable/a.mtx.*: left out\nnz: bench: no matrix could be read\n\Z")
 
     def test_has_a_suite_of_its_own(self):
         kinds = ["tridiagonal", "poisson2d", "poisson3d", "poisson27", "fem", "rmat", "uniform", "dense_rows", "empty_rows"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from in_folder import NZ, InFolder
 
-PEERS = ["openmp_csr", "eigen", "graphblas", "petsc_aij", "petsc_sell", "librsb", "scipy"]
+PEERS = ["openmp_csr", "eigen", "graphblas", "petsc_aij", "petsc_sell", "librsb", "onemkl", "scipy"]
 
 # A peer that is right; tests break one of its answers.
 FAKE = """#!{python}
@@ -91,7 +91,7 @@ class Peers(InFolder):
                 if r["verdict"] == "ok":
                     self.assertLessEqual(r["error_in_bounds"], 1)
                     self.assertGreater(r["seconds"], 0)
-                    self.assertRegex(r["version"], r"^(OpenMP|(Eigen|SuiteSparse:GraphBLAS|PETSc|librsb|SciPy) [\d.]+)")
+                    self.assertRegex(r["version"], r"^(OpenMP|(Eigen|SuiteSparse:GraphBLAS|PETSc|librsb|oneMKL|SciPy) [\d.]+)")
                 else:
                     self.assertTrue(r["why"])
             if (Path(NZ).parent / "peers").is_dir():
@@ -113,7 +113,7 @@ class Peers(InFolder):
         self.assertRegex(text, r"reads [\d.]+ GB/s: the ceiling; copies [\d.]+ GB/s")
         self.assertRegex(text, r"\n  eigen +csr +0\.\d{3} .* Fake 1\.0\n")
         self.assertEqual(len(re.findall(r"\n  fastest of ours and of the others: csr_serial is [\d.]+ × as fast as eigen\n", text)), 2)
-        self.assertRegex(text, r"\n  double +fastest of ours +[\d.]+ × in the geometric mean over 2 matrices, at worst [\d.]+ × \(")
+        self.assertRegex(text, r"\n  summary, double +2 matrices\n  fastest of ours against the fastest peer +[\d.]+ ×, at worst [\d.]+ × \((a.mtx|poisson2d:4)\)\n")
         found = self.figures(*words[1:], env=self.fake())
         ratios = []
         for matrix in found["matrices"]:
@@ -123,10 +123,10 @@ class Peers(InFolder):
             self.assertAlmostEqual(duel["times_as_fast"], theirs / ours)
             self.assertIsNone(matrix["against_peers"]["plan"])
             ratios.append(theirs / ours)
-        total = found["against_peers"]["double"]["best"]
+        total = found["summary"]["double"]["best"]
         self.assertAlmostEqual(total["geometric_mean"], (ratios[0] * ratios[1]) ** 0.5)
         self.assertAlmostEqual(total["worst"], min(ratios))
-        self.assertIsNone(found["against_peers"]["float"]["best"])
+        self.assertIsNone(found["summary"]["float"]["best"])
 
     def test_the_side_by_side_takes_them(self):
         self.run_nz("bench", "a.mtx", *self.WORDS, "--json", "out.json", env=self.fake())

@@ -53,6 +53,7 @@ const back_end* cuda_back_end() {
                              .kernels = cuda_kernels,
                              .device_count = [] { return static_cast<int>(cuda_devices().size()); },
                              .find_device = cuda_device,
+                             .read = gpu::read<cuda_queue>,
                              .functions = {{}, NONZERO_FOR_EACH_VALUE(NONZERO_FUNCTIONS)}};
 #undef NONZERO_FUNCTIONS
   return &only;

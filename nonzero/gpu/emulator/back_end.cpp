@@ -32,6 +32,7 @@ const back_end& emulator_back_end() {
                              .kernels = emulator_kernels,
                              .device_count = [] { return 1; },
                              .find_device = [](int) { return emulator_device(); },
+                             .read = gpu::read<emulator_queue>,
                              .functions = {{}, NONZERO_FOR_EACH_VALUE(NONZERO_FUNCTIONS)}};
 #undef NONZERO_FUNCTIONS
   return only;

@@ -31,7 +31,7 @@ struct plan_options {
   /// The multiplies are fused steps with a sum over the rows (prepared_matrix::apply), which take some
   /// kernels much longer than a plain multiply. On a GPU the planner then times steps.
   bool are_steps = false;
-  /// Bytes that the prepared matrix may take; none: 1.15 times what CSR takes, or 1.1 times plus 64 KiB on a
+  /// Bytes that the prepared matrix may take; none: 1.15 times what CSR takes, or 1.1 times plus 1 MiB on a
   /// GPU.
   std::optional<double> memory_budget = std::nullopt;
   /// Only repeatable kernels: products have the same bits every time, for any number of threads.

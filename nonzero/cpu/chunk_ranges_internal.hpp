@@ -12,7 +12,7 @@ namespace nz::cpu {
 
 /// Below this cost (entries plus four times the rows), starting other threads takes longer than they save:
 /// half a microsecond while they spin, and much more where they sleep.
-constexpr offset least_parallel_cost = 8 * 1024;
+constexpr offset least_parallel_cost = 12 * 1024;
 
 /// About equal costs: item i costs cost_before[i + 1] - cost_before[i].
 inline chunk_range equal_cost_range(const team_thread& me, std::span<const offset> cost_before) {

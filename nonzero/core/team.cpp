@@ -19,7 +19,9 @@
 #include <nonzero/core/threads.hpp>
 
 // The process's threads. Each has an order to wait for: first it spins, as the next multiply often comes
-// within microseconds; then it lets others have the processor; then it sleeps until it is woken.
+// within microseconds; then it sleeps until it is woken. Where there are more of them than processors, it
+// lets others have the processor before it sleeps. Elsewhere that would cost a time slice, some milliseconds,
+// whenever another program wants the processor.
 namespace nz {
 namespace {
 
@@ -49,6 +51,9 @@ std::chrono::microseconds patience() {
   return std::chrono::microseconds(found);
 }
 
+/// The process's own threads, besides its callers.
+constinit std::atomic<int> started_threads{0};
+
 /// Waits while `value` is `old`, and not so long that it has to sleep. Returns whether it is still `old`.
 template <class T> bool spin_while(const std::atomic<T>& value, T old) {
   constexpr int pauses = 500;  // 10 to 30 microseconds
@@ -58,10 +63,15 @@ template <class T> bool spin_while(const std::atomic<T>& value, T old) {
     if (value.load(std::memory_order_acquire) != old) return false;
     pause_briefly();
   }
-  for (const auto end = clock::now() + most; clock::now() < end;) {
-    if (value.load(std::memory_order_acquire) != old) return false;
-    sched_yield();
-  }
+  const bool yields = started_threads.load(std::memory_order_relaxed) >= processors();
+  for (const auto end = clock::now() + most; clock::now() < end;)
+    for (int i = 0; i < (yields ? 1 : pauses / 10); ++i) {
+      if (value.load(std::memory_order_acquire) != old) return false;
+      if (yields)
+        sched_yield();
+      else
+        pause_briefly();
+    }
   return true;
 }
 
@@ -154,6 +164,7 @@ class alignas(64) worker {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       std::thread([this] { serve(); }).detach();
+      started_threads.fetch_add(1, std::memory_order_relaxed);
     } catch (...) {
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
       throw;
@@ -279,6 +290,7 @@ workers* workers_of_process() {
   if (!knows_of_forks.load()) {
     const auto begin_anew = [] {
       if (workers* const before = current.exchange(nullptr)) of_parent = before;
+      started_threads = 0;
     };
     if (pthread_atfork(nullptr, nullptr, begin_anew) != 0) return nullptr;
     knows_of_forks.store(true);

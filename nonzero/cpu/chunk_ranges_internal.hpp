@@ -11,8 +11,8 @@
 namespace nz::cpu {
 
 /// Below this cost (entries plus four times the rows), starting other threads takes longer than they save:
-/// two microseconds, and much more on a busy machine.
-constexpr offset least_parallel_cost = 16 * 1024;
+/// half a microsecond while they spin, and much more where they sleep.
+constexpr offset least_parallel_cost = 12 * 1024;
 
 /// About equal costs: item i costs cost_before[i + 1] - cost_before[i].
 inline chunk_range equal_cost_range(const team_thread& me, std::span<const offset> cost_before) {

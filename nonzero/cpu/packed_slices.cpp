@@ -120,9 +120,6 @@ HWY_INLINE V sum_of_row(const Column* col, Values val, offset entries, const V* 
 }
 
 constexpr index group = 8;
-/// AVX-512 only: NEON and SSE4 would gather through memory.
-constexpr bool has_fast_gather = HWY_TARGET == HWY_AVX3;
-
 /// The columns of a group's next entries. Near ones are loaded four at a time, to save loads.
 template <class Column> struct group_columns {
   const Column* col;
@@ -138,36 +135,15 @@ template <> struct group_columns<std::uint16_t> {
 };
 static_assert(std::endian::native == std::endian::little);
 
-/// Near columns as the lanes of integers that a gather takes.
-template <class D> HWY_INLINE hn::VFromD<D> load_as(D to, const std::uint16_t* from) {
-  const hn::Rebind<index, D> wide;
-  const auto columns = hn::PromoteTo(wide, hn::LoadU(hn::Rebind<std::uint16_t, D>(), from));
-  if constexpr (sizeof(hn::TFromD<D>) == sizeof(index))
-    return columns;
-  else
-    return hn::PromoteTo(to, columns);
-}
-
 /// The sums of a group's rows over their first `columns` entries; no row is shorter.
 template <class V, class Column, class Values>
 HWY_INLINE void sum_group(index columns, const Column* col, Values val, const V* x, V* sums) {
-  if constexpr (has_fast_gather) {
-    const hn::CappedTag<V, group> d;
-    const hn::RebindToSigned<decltype(d)> integers;
-    for (index r = 0; r < group; r += static_cast<index>(hn::Lanes(d))) {
-      auto sum = hn::Zero(d);
-      for (index k = r; k < columns * group; k += group)
-        sum = hn::MulAdd(load_as(d, val + k), hn::GatherIndex(d, x, load_as(integers, col + k)), sum);
-      hn::StoreU(sum, d, sums + r);
-    }
-  } else {
-    V sum[group] = {};
-    for (index k = 0; k < columns * group; k += group) {
-      const group_columns<Column> at(col + k);
-      for (index e = 0; e < group; ++e) sum[e] += static_cast<V>(val[k + e]) * x[at[e]];
-    }
-    for (index e = 0; e < group; ++e) sums[e] = sum[e];
+  V sum[group] = {};
+  for (index k = 0; k < columns * group; k += group) {
+    const group_columns<Column> at(col + k);
+    for (index e = 0; e < group; ++e) sum[e] += static_cast<V>(val[k + e]) * x[at[e]];
   }
+  for (index e = 0; e < group; ++e) sums[e] = sum[e];
 }
 
 /// The rest of a slice. `row` and `length` have one element for each of its rows.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -31,9 +32,17 @@ constexpr double default_budget = 1.15;  // times CSR's bytes
 /// Of the baseline's waiting time, the fraction that other kernels that gather are expected to wait too. The
 /// rest may be branches mispredicted because row lengths change, which kernels with sorted rows avoid. A
 /// sample is too short to show that: the processor soon learns its branches.
-constexpr double waiting_fraction = 0.5;
-/// Bytes of x that a core's L2 holds beside the rest, on most processors.
-constexpr double l2_bytes = 512 * 1024;
+constexpr double waiting_fraction = 0.25;
+/// How much longer than its folded sample a kernel that reads x in blocks takes, because the sums of the
+/// sample's few rows are in L1: 1.2 to 2 were measured.
+constexpr double blocks_slowdown = 1.3;
+/// Bytes of x from which reading it in blocks may pay: some four times L1.
+constexpr double near_x_bytes = 128 * 1024;
+/// Samples may be too slow by this fraction: the clock changes, and the processor has not learnt their
+/// branches.
+constexpr double sample_error = 0.25;
+/// In multiplies by the baseline. Most conversions take 3 to 15.
+constexpr double long_conversion = 20;
 /// The fraction of all the time to come that may go into samples.
 constexpr double sampling_fraction = 0.03;
 
@@ -81,6 +90,7 @@ template <class A, class V> class cpu_measuring final : public measuring<V> {
         kept_(std::move(kept)),
         may_borrow_(may_borrow),
         options_(options) {
+    this->prediction_error = sample_error;
     start_.machine = fmt::format("{}, {}", cpu_device()->description(),
                                  options.simd.empty() ? simd_targets().front() : options.simd);
     start_.memory_budget =
@@ -189,11 +199,11 @@ template <class A, class V> std::vector<plan_candidate> cpu_measuring<A, V>::mea
   return {baseline_candidate(baseline_name, baseline_seconds_, csr_bytes())};
 }
 
-/// The shorter of two, after one to warm up: other work on the machine only adds.
+/// The shortest of three, after one to warm up: other work on the machine only adds.
 template <class A, class V>
 double cpu_measuring<A, V>::time_multiply(const prepared_matrix<V>& ready, std::size_t rows) const {
-  constexpr int most_runs = 2;
-  constexpr double enough = 5e-3, shortest_run = 10e-6;  // seconds
+  constexpr int most_runs = 3;
+  constexpr double enough = 5e-3, shortest_run = 30e-6;  // seconds
   const std::span<V> y = std::span(y_).first(rows);
   const auto run = [&](int calls) {
     const auto start = clock::now();
@@ -217,7 +227,7 @@ double cpu_measuring<A, V>::time_sample(const kernel_row& kernel, const prepared
   constexpr index block = 4096;
   csr<A> folded = sample_;
   for (index& col : folded.col) col %= block;
-  return time_multiply(*prepare_view(kernel, folded, {}), rows);
+  return blocks_slowdown * time_multiply(*prepare_view(kernel, folded, {}), rows);
 }
 
 /// What a kernel would take for the whole matrix, from what one thread takes for the sample. Throws
@@ -226,10 +236,16 @@ template <class A, class V>
 typename cpu_measuring<A, V>::whole cpu_measuring<A, V>::predict_whole(const kernel_row& kernel) const {
   const int threads = is_for_one_thread(a_.rows, a_.nnz()) ? 1 : thread_count(0);
   const thread_limit alone(1);  // a sample is too short for many
-  const auto start = clock::now();
-  const auto ready = prepare_view(kernel, sample_, this->padding());
-  whole out;
-  out.conversion = seconds_since(start) * scale_ / threads;
+  whole out{.conversion = std::numeric_limits<double>::infinity()};
+  const auto convert = [&] {
+    const auto start = clock::now();
+    auto made = prepare_view(kernel, sample_, this->padding());
+    out.conversion = std::min(out.conversion, seconds_since(start) * scale_ / threads);
+    return made;
+  };
+  auto ready = convert();
+  // It may have been interrupted: again.
+  if (out.conversion > long_conversion * baseline_seconds_) ready = convert();
   out.bytes = static_cast<double>(ready->storage().bytes) * scale_;
   const double x_bytes = static_cast<double>(a_.cols) * sizeof(V);
   const double own = static_cast<double>(ready->traffic()) - x_bytes;  // grows with the rows
@@ -257,7 +273,7 @@ template <class A, class V> void cpu_measuring<A, V>::predict(const kernel_row& 
   if (!sampling_since_) sampling_since_ = clock::now();
   const double allowed =
       sampling_fraction * static_cast<double>(options_.expected_multiplies) * baseline_seconds_;
-  const bool x_is_near = static_cast<double>(a_.cols) * sizeof(V) <= l2_bytes;
+  const bool x_is_near = static_cast<double>(a_.cols) * sizeof(V) <= near_x_bytes;
   if (this->does_csr_fit() && seconds_since(*sampling_since_) >= allowed) {
     out.verdict = "not looked at: that would take longer than it could save";
     return;

@@ -39,6 +39,7 @@ template <class A, class V> class device_measuring final : public measuring<V> {
     const auto csr_bytes = static_cast<double>(start_.csr_bytes);
     start_.memory_budget = options.memory_budget.value_or(default_budget * csr_bytes + default_bytes);
     this->most_conversions = 2;
+    this->most_rounds = 1;
     features_ = {.rows = a_->rows,
                  .cols = a_->cols,
                  .nnz = a_->nnz,

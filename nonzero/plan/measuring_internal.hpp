@@ -99,6 +99,9 @@ template <class V> class measuring {
   }
 
   int most_conversions = 3;
+  /// A candidate may be faster than predicted by this fraction.
+  double prediction_error = 0;
+  int most_rounds = 3;  // in which two kernels of about the same speed are timed in turns
   // Known once the baseline is measured:
   double bytes_per_second = 0;
   double waiting_seconds = 0;  // of the baseline's time, what neither its bytes nor its instructions explain

@@ -111,7 +111,7 @@ template <class V> class tuner {
   /// Whether converting for it could pay, compared with the best so far; says why if not.
   bool could_win(plan_candidate& c) const {
     if (best_candidate_ == nullptr) return true;  // anything that fits
-    const double gain = best_.seconds - *c.predicted_seconds;
+    const double gain = best_.seconds - (1 - m_.prediction_error) * *c.predicted_seconds;
     if (gain < least_predicted_gain * best_.seconds) {
       c.verdict = fmt::format("predicted to gain less than {:.0f} % over {}", 100 * least_predicted_gain,
                               best_candidate_->kernel);
@@ -126,7 +126,10 @@ template <class V> class tuner {
   void convert(plan_candidate& c) {
     auto ready = prepare_and_time(c);
     if (!ready) return;
-    if (best_candidate_ == &candidates_.front()) best_.seconds = baseline_seconds_;  // measured again
+    if (best_candidate_ == &candidates_.front())
+      best_.seconds = baseline_seconds_;  // measured again
+    else if (best_candidate_ != nullptr)
+      best_candidate_->seconds = best_.seconds;
     const bool wins = best_candidate_ == nullptr || *c.seconds < best_.seconds;
     plan_candidate* const loser = wins ? best_candidate_ : &c;
     if (wins) {
@@ -145,21 +148,27 @@ template <class V> class tuner {
       if (!(static_cast<double>(ready->storage().bytes) <= m_.memory_budget()))
         throw unsupported(
             fmt::format("takes {}: more than the memory budget", format_bytes(ready->storage().bytes)));
-      c.seconds = time_against_base(*ready);
+      c.seconds = time_against_best(*ready);
       out = std::move(ready);
     });
     return out;
   }
 
-  /// Where the two are close, both are timed again, in turns: other work on the machine then slows both.
-  double time_against_base(const prepared_matrix<V>& ready) {
-    constexpr double clear_win = 0.97, clear_loss = 1.15;  // times the baseline's
-    double best = m_.time(ready);
-    if (best > clear_win * baseline_seconds_ && best < clear_loss * baseline_seconds_) {
-      baseline_seconds_ = std::min(baseline_seconds_, m_.time_baseline());
-      best = std::min(best, m_.time(ready));
+  /// The seconds of a multiply of `ready`. Where the two are close, it and the best so far are timed again in
+  /// turns, as other work on the machine only adds: until they differ clearly, or too little to matter.
+  double time_against_best(const prepared_matrix<V>& ready) {
+    constexpr double clear[] = {1.3, 1.15, 1.1};  // a ratio of times that needs no further round
+    constexpr double equal = 1.03;                // from the third round on
+    double seconds = m_.time(ready);
+    if (best_candidate_ == nullptr) return seconds;
+    double& best = best_.ready ? best_.seconds : baseline_seconds_;
+    for (int round = 0; round < std::min<int>(m_.most_rounds, std::size(clear)); ++round) {
+      const double ratio = std::max(seconds, best) / std::min(seconds, best);
+      if (ratio > clear[round] || (round >= 2 && ratio < equal)) break;
+      best = std::min(best, best_.ready ? m_.time(*best_.ready) : m_.time_baseline());
+      seconds = std::min(seconds, m_.time(ready));
     }
-    return best;
+    return seconds;
   }
 
   /// The baseline may have been timed again, and be the fastest after all.

@@ -63,7 +63,8 @@ struct kernel_row {
   bool is_peer = false;       // another library's kernel, for comparison
   /// Whether the planner may measure it. Serial kernels, peers and most kernels of the lectures are only for
   /// comparison.
-  /// Where nothing is measured, it takes the kernel with the highest prediction::preference, candidate or not.
+  /// Where nothing is measured, it takes the kernel with the highest prediction::preference, candidate or
+  /// not.
   bool is_candidate = false;
   /// It reads x in blocks that a cache holds, so that scattered columns do not slow it down.
   bool is_gather_free = false;

@@ -146,6 +146,28 @@ TYPED_TEST(DevicePlan, SaysWhatFitsNowhere) {
   }
 }
 
+TYPED_TEST(DevicePlan, MeasuresNothingOfWhatTheCacheHolds) {
+  const auto a = nz::generate::from_spec<TypeParam>("rmat:13");
+  const auto placed = nz::place_csr(a, this->on_);
+  const auto made = nz::make_plan(placed, {});
+  EXPECT_EQ(made.kernel(), "sell_slices");
+  EXPECT_TRUE(made.report().candidates.empty());
+  EXPECT_NE(made.explain().find("the cache holds"), std::string::npos) << made.explain();
+  expect_right(made, a);
+  // The conversion takes longer than so few multiplies.
+  const auto few = nz::make_plan(placed, {.expected_multiplies = 20});
+  EXPECT_EQ(nz::find_kernel(few.kernel(), nz::device_kind::emulator).format, "csr");
+  // What measuring takes is little beside so many.
+  EXPECT_FALSE(nz::make_plan(placed, {.expected_multiplies = 1'000'000}).report().candidates.empty());
+}
+
+TYPED_TEST(DevicePlan, OfALargeStencilThatTheCacheHoldsReadsNoColumns) {
+  if (this->on_->cache_bytes() < 20 << 20) GTEST_SKIP() << "the cache of this machine does not hold it";
+  auto a = nz::generate::from_spec<TypeParam>("poisson3d:56");  // 8 MiB or more
+  for (std::size_t k = 0; k < a.val.size(); ++k) a.val[k] = TypeParam{1} / static_cast<TypeParam>(k + 3);
+  EXPECT_EQ(nz::make_plan(nz::place_csr(a, this->on_), {}).kernel(), "warp_packed_slices");
+}
+
 TYPED_TEST(DevicePlan, SharesTheMatrixWhereItStaysWithCsrAndKeepsItAlive) {
   auto placed = nz::place_csr(this->a_, this->on_);
   const auto made = nz::make_plan(placed, {.expected_multiplies = 1});

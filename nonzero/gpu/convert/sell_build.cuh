@@ -60,23 +60,20 @@ __device__ __forceinline__ void with_packs(int entries, Load load, Use use) {
   using one = std::integral_constant<int, 1>;
   using two = std::integral_constant<int, 2>;
   using four = std::integral_constant<int, 4>;
-  static_assert(Most == 2 || Most == 4 || Most == 8);
-  using all = std::integral_constant<int, Most == 2 ? 2 : 4>;
+  static_assert(Most == 4 || Most == 8);
   if (entries == Most) {
-    load(all{}, 0, 0);
+    load(four{}, 0, 0);
     if constexpr (Most == 8) load(four{}, 4, 4);
-    use(all{}, 0);
+    use(four{}, 0);
     if constexpr (Most == 8) use(four{}, 4);
   } else {
-    if constexpr (Most > 4)
+    if constexpr (Most == 8)
       if ((entries & 4) != 0) load(four{}, 0, 0);
-    if constexpr (Most > 2)
-      if ((entries & 2) != 0) load(two{}, entries & 4, Most - 4);
+    if ((entries & 2) != 0) load(two{}, entries & 4, Most - 4);
     if ((entries & 1) != 0) load(one{}, entries & 6, Most - 2);
-    if constexpr (Most > 4)
+    if constexpr (Most == 8)
       if ((entries & 4) != 0) use(four{}, 0);
-    if constexpr (Most > 2)
-      if ((entries & 2) != 0) use(two{}, Most - 4);
+    if ((entries & 2) != 0) use(two{}, Most - 4);
     if ((entries & 1) != 0) use(one{}, Most - 2);
   }
 }

@@ -117,7 +117,7 @@ struct sell_slices_launch {
   /// many entries, or more where rows are longer and of about equal lengths, which suit groups of lanes.
   /// Converting takes as long as some dozen multiplies save.
   static bool suits_cache(const device_features& a) {
-    constexpr offset fewest = 1 << 13, fewest_even = 1 << 16, fewest_in_groups = 1 << 17;
+    constexpr offset fewest = 1 << 15, fewest_even = 1 << 16, fewest_in_groups = 1 << 17;
     constexpr double fewest_multiplies = 50, long_enough_for_groups = 24;
     const auto longest = static_cast<double>(a.row.longest);
     const bool is_even = longest <= 64 + 4 * a.mean_row();

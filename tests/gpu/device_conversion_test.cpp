@@ -123,7 +123,9 @@ void add_lanes(const sell_here<V>& made, const nz::gpu::sell_slice& s, int first
       to.entries.push_back(found);
     } else {
       EXPECT_EQ(found.first, nz::padding_column);
-      if (!made.one_value) EXPECT_EQ(found.second, V{0});
+      if (!made.one_value) {
+        EXPECT_EQ(found.second, V{0});
+      }
     }
   }
 }

@@ -15,14 +15,16 @@
 // finished by the last warp to sum one of them, always in the same order.
 namespace nz::gpu {
 
-/// Which rows are split, and how: those of more than longest_short entries, into segments of longest_segment
-/// at most.
+/// Which rows have segments: those of more than longest_short entries. One of up to longest_whole is one
+/// segment, others have the fewest of longest_segment at most.
 struct split_rule {
-  offset longest_short, longest_segment;
+  offset longest_short, longest_whole, longest_segment;
 
-  /// How many segments a row has, the fewest; 0: it is short.
+  /// How many segments a row has; 0: it is short.
   __device__ offset segments_of(offset entries) const {
-    return entries <= longest_short ? 0 : (entries + longest_segment - 1) / longest_segment;
+    return entries <= longest_short   ? 0
+           : entries <= longest_whole ? 1
+                                      : (entries + longest_segment - 1) / longest_segment;
   }
 };
 /// Where segment s of n begins: lengths differ by at most 1.

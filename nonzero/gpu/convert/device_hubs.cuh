@@ -120,7 +120,7 @@ template <class Queue, class Matrix, class Value, class Offset> class hubs_maker
     constexpr offset most = hubs<Value>::most_virtual_row_entries;
     auto split = temporary<std::int64_t>(std::int64_t{a_.rows} + 1);
     launch_threads(queue_, "count_segments", std::int64_t{a_.rows} + 1, count_segments_kernel<Offset>,
-                   a_.rows, a_.row_begin.data(), split_rule{most, most}, split.data(), nullptr);
+                   a_.rows, a_.row_begin.data(), split_rule{most, most, most}, split.data(), nullptr);
     queue_.exclusive_sum(split.data(), split.data(), std::int64_t{a_.rows} + 1);
     const std::int64_t total = queue_.read(split.data() + a_.rows), splits = total >> 32;
     out_.segments = total & 0xffffffff;

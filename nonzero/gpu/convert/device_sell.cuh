@@ -60,7 +60,9 @@ template <class A, class Offset, class V = A> struct device_sell {
     const std::int64_t window_slices = in_windows >> 32, window_steps = in_windows & 0xffffffff;
     const bool has_long_rows = with_long > in_windows;
 
-    const split_rule rule{offset{32} * most, longest_segment};
+    // A row that is split has a counter, which takes longer than a second round of entries; where there is
+    // one anyway, one round each.
+    const split_rule rule{offset{32} * most, longest_segment, offset{threads_per_block} * most};
     if (has_long_rows)
       segments = device_segments<V, Offset>(queue, options.on, rows, from.row_begin.data(), rule, nullptr);
     auto segment_step = queue.template temporary<std::int64_t>(size(segments.size() + 1));

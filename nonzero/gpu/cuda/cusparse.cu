@@ -297,8 +297,7 @@ std::span<const kernel_row> cusparse_kernels() {
                                                    "cuSPARSE's CSR_ALG2, preprocessed"),
       row<held_as_coo, CUSPARSE_SPMV_COO_ALG1>("cusparse_coo", "coo", false, "cuSPARSE's COO_ALG1"),
       row<held_as_coo, CUSPARSE_SPMV_COO_ALG2>("cusparse_coo_alg2", "coo", true, "cuSPARSE's COO_ALG2"),
-      // Sliced ELL is made from CSR, and is no format of ours.
-      row<held_as_sliced_ell, CUSPARSE_SPMV_SELL_ALG1>("cusparse_sell", "csr", true,
+      row<held_as_sliced_ell, CUSPARSE_SPMV_SELL_ALG1>("cusparse_sell", "sell", true,
                                                        "cuSPARSE's sliced ELL, 32 rows to a slice"),
   };
   return rows;

@@ -29,7 +29,7 @@ template <class V> constexpr int min_blocks(bool has_long_rows) {
 
 /// A row is long if it has more than 32, 64, 64 or 512 entries, for 2, 4, 8 or 32 lanes: a warp takes no
 /// longer for 64 entries than 8 lanes do.
-inline split_rule split_rule_for(int lanes) { return {lanes == 8 ? 64 : 16 * lanes, 256}; }
+inline split_rule split_rule_for(int lanes) { return {lanes == 8 ? 64 : 16 * lanes, 256, 256}; }
 
 /// CSR with the list of its long rows.
 template <class A, class V, class Offset> struct csr_in_groups : csr_or_one_value<A, Offset> {

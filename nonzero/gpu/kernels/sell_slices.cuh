@@ -76,7 +76,8 @@ __device__ __forceinline__ void finish_segment_of_block(const segment_sums<V>& a
 // than 8 entries, or 4 of a small matrix. A lane loads all of them at once, four neighbours with one load,
 // and then their x: where the cache holds the matrix, a multiply takes as long as it waits, not as it reads.
 // Columns take 16 bits, counted from the least of the slice, where they are near enough. Longer rows have a
-// block for each segment of 2,048; they come first, as they take the longest.
+// block for each segment of 2,048, or of 1,024 if it has several of a small matrix; they come first, as they
+// take the longest.
 // Good: what the cache holds; rows of any lengths; graphs whose values are all equal.
 // Bad: columns scattered over a large x, as for every kernel that gathers it.
 // Traffic: 10 bytes per place in double, 6 in float, 2 where all values are equal, and 2 more in slices whose
@@ -113,20 +114,13 @@ __global__ void __launch_bounds__(threads_per_block)
 }
 
 struct sell_slices_launch {
-  /// What the cache holds takes less time in slices than in CSR, but for small matrices: of less than that
-  /// many entries, or more where rows are longer and of about equal lengths, which suit groups of lanes.
-  /// Converting takes as long as some dozen multiplies save.
+  /// What the cache holds takes less time in slices than in CSR, but for small matrices: of fewer entries, or
+  /// of more where rows are of about equal lengths. Converting takes as long as some dozen multiplies save.
   static bool suits_cache(const device_features& a) {
-    constexpr offset fewest = 1 << 15, fewest_even = 1 << 16, fewest_in_groups = 1 << 17;
-    constexpr double fewest_multiplies = 50, long_enough_for_groups = 24;
-    const auto longest = static_cast<double>(a.row.longest);
-    const bool is_even = longest <= 64 + 4 * a.mean_row();
-    const bool suits_groups =
-        is_even && longest <= 4 * a.mean_row() && a.mean_row() >= long_enough_for_groups;
-    return a.fits_cache() && a.multiplies >= fewest_multiplies &&
-           a.nnz >= (suits_groups ? fewest_in_groups
-                     : is_even    ? fewest_even
-                                  : fewest);
+    constexpr offset fewest = 1 << 15, fewest_even = 1 << 16;
+    constexpr double fewest_multiplies = 50;
+    const bool is_even = static_cast<double>(a.row.longest) <= 64 + 4 * a.mean_row();
+    return a.fits_cache() && a.multiplies >= fewest_multiplies && a.nnz >= (is_even ? fewest_even : fewest);
   }
 
   /// Where the cache holds x, gathering by slices waits a little less than by rows (H200: 0.93 of the time in

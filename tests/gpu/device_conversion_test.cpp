@@ -158,7 +158,9 @@ template <class Offset, class V> void expect_slices_hold(const csr<V>& a) {
       const int lanes = 1 << s.lanes_log();
       ASSERT_LE(s.rows() * lanes, 32);
       for (int r = 0; r < s.rows(); ++r) {
-        const index row = s.is_listed() ? made.row[static_cast<std::size_t>(s.first + r)] : s.first + r;
+        const index row = s.is_listed()
+                              ? made.row[static_cast<std::size_t>(s.first) + static_cast<std::size_t>(r)]
+                              : s.first + r;
         if (row >= 0) add(row, r * lanes, lanes);
       }
     }

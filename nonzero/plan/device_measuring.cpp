@@ -75,8 +75,8 @@ template <class A, class V> class device_measuring final : public measuring<V> {
         if (const double by = kernel.predict(features_).preference; by > 0)
           preferred.emplace_back(by, &kernel);
     std::ranges::stable_sort(preferred, [](auto one, auto other) { return one.first > other.first; });
-    std::vector<const kernel_row*> out;
-    for (const auto& [by, kernel] : preferred) out.push_back(kernel);
+    std::vector<const kernel_row*> out(preferred.size());
+    std::ranges::transform(preferred, out.begin(), [](auto of) { return of.second; });
     if (has(smallest())) out.push_back(&smallest());
     return out;
   }

@@ -55,7 +55,7 @@ TYPED_TEST(Survey, OfRowsTakesSeveralRowsInAThread) {
   a.row_begin[rows - 1] = 70;
   a.row_begin.back() = 70 + 80;
   for (nz::index j = 0; j < 150; ++j) a.col.push_back(j % 70);
-  for (nz::index j = 0; j < 80; ++j) a.col[static_cast<std::size_t>(70 + j)] = j;
+  for (nz::index j = 0; j < 80; ++j) a.col[70 + j] = j;
   a.val.assign(150, V{1});
   const auto found = surveys_of<V>().rows(*nz::place_csr(a, nz::emulator_device()));
   EXPECT_EQ(found.longest, 80);

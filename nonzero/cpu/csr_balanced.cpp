@@ -15,6 +15,7 @@
 #include <nonzero/cpu/chunked_matrix_internal.hpp>
 #include <nonzero/cpu/kernels_internal.hpp>
 #include <nonzero/cpu/row_functions_internal.hpp>
+#include <nonzero/cpu/simd_internal.hpp>
 #include <nonzero/formats/csr.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -38,14 +39,12 @@ HWY_INLINE index sum_equal_rows(const offset* row_begin, const index* col, const
 
 /// Eight partial sums, so that additions do not wait.
 template <class A, class V> V find_sum(const index* col, const A* val, offset entries, const V* x) {
-  constexpr int width = 8;
-  V sums[width] = {};
+  eight_sums<V> sums;
   offset k = 0;
-  for (; k + width <= entries; k += width)
-    for (int e = 0; e < width; ++e) sums[e] += static_cast<V>(val[k + e]) * x[col[k + e]];
+  for (; k + rows_at_once <= entries; k += rows_at_once) sums.add(val + k, eight_columns<index>(col + k), x);
   V rest = 0;
   for (; k < entries; ++k) rest += static_cast<V>(val[k]) * x[col[k]];
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7])) + rest;
+  return sums.total() + rest;
 }
 
 template <class A, class V>

@@ -4,9 +4,6 @@
 // rows of changing length (sorted within the slice, so that no branch depends on a single row).
 // Bad: full values and far columns only: nothing is saved.
 // Traffic: from x and y only (stencils) to 12 bytes per entry and 6 per row in double, plus the gather of x.
-#include <bit>
-#include <cstring>
-
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -38,112 +35,134 @@ HWY_BEFORE_NAMESPACE();
 namespace nz::cpu::HWY_NAMESPACE {
 namespace {
 
-/// One value, read as an array.
-template <class A> struct constant_values {
-  A value;
-  HWY_INLINE A operator[](offset) const { return value; }
-  HWY_INLINE constant_values operator+(offset) const { return *this; }
-};
-
 template <class D, class A> HWY_INLINE hn::VFromD<D> load_as(D d, constant_values<A> values) {
   return hn::Set(d, static_cast<hn::TFromD<D>>(values.value));
 }
 
-/// Sums of packed_run::block_rows rows whose columns are row + diagonal[k]; x points to that of the first
-/// row. vector_at(d, k, i) gives the values of diagonal k from row i on.
-template <class V, class Vectors>
-HWY_INLINE void sum_block(const index* diagonal, index width, const V* x, V* sums, Vectors vector_at) {
-  const hn::CappedTag<V, packed_run::block_rows> d;
+/// In a run without holes every row has an entry on every diagonal.
+struct no_masks {
+  template <class D, class Vec> HWY_INLINE Vec keep(D, index, index, Vec sum, Vec) const { return sum; }
+};
+
+/// mask[k]: the rows that have an entry on diagonal k, from the block's first row at bit `first` on.
+struct block_masks {
+  const std::uint16_t* mask;
+  index first;
+  /// `sum` in rows that have an entry on diagonal k, `old` in others; lanes are rows, from row i of the block
+  /// on.
+  template <class D, class Vec> HWY_INLINE Vec keep(D d, index k, index i, Vec sum, Vec old) const {
+    const hn::RebindToUnsigned<D> du;
+    using word = hn::TFromD<decltype(du)>;
+    const auto bits = hn::Set(du, static_cast<word>(mask[k] >> (first + i)));
+    const auto own = hn::Shl(hn::Set(du, word{1}), hn::Iota(du, word{0}));
+    return hn::IfThenElse(hn::RebindMask(d, hn::TestBit(bits, own)), sum, old);
+  }
+};
+
+/// Sums of Rows rows whose columns are row + diagonal[k]; x points to that of the first row. vector_at(d, k,
+/// i) gives the values of diagonal k from row i on.
+template <int Rows, class V, class Vectors, class Masks>
+HWY_INLINE void sum_block(const index* diagonal, index width, const V* x, V* sums, Vectors vector_at,
+                          Masks masks) {
+  const hn::CappedTag<V, Rows> d;
 #if HWY_HAVE_SCALABLE  // vectors of unknown length cannot be in an array
-  for (index i = 0; i < packed_run::block_rows; i += static_cast<index>(hn::Lanes(d))) {
+  for (index i = 0; i < Rows; i += static_cast<index>(hn::Lanes(d))) {
     auto sum = hn::Zero(d);
     for (index k = 0; k < width; ++k)
-      sum = hn::MulAdd(vector_at(d, k, i), hn::LoadU(d, x + i + diagonal[k]), sum);
+      sum = masks.keep(d, k, i, hn::MulAdd(vector_at(d, k, i), hn::LoadU(d, x + i + diagonal[k]), sum), sum);
     hn::StoreU(sum, d, sums + i);
   }
 #else
-  constexpr auto lanes = static_cast<index>(hn::MaxLanes(d)), vectors = packed_run::block_rows / lanes;
+  constexpr auto lanes = static_cast<index>(hn::MaxLanes(d)), vectors = Rows / lanes;
   hn::Vec<decltype(d)> sum[vectors];
   for (index v = 0; v < vectors; ++v) sum[v] = hn::Zero(d);
   for (index k = 0; k < width; ++k)
     for (index v = 0; v < vectors; ++v)
-      sum[v] = hn::MulAdd(vector_at(d, k, v * lanes), hn::LoadU(d, x + diagonal[k] + v * lanes), sum[v]);
+      sum[v] = masks.keep(
+          d, k, v * lanes,
+          hn::MulAdd(vector_at(d, k, v * lanes), hn::LoadU(d, x + diagonal[k] + v * lanes), sum[v]), sum[v]);
   for (index v = 0; v < vectors; ++v) hn::StoreU(sum[v], d, sums + v * lanes);
 #endif
 }
 
-/// A run; the block that starts at row i has its values at val + i * width, column by column.
-template <class V, class S>
-void sum_run_of_values(const index* diagonal, index width, index rows, const S* val, const V* x, V* sums) {
-  constexpr index block = packed_run::block_rows;
+/// Calls block(rows, i) for the blocks of a run's rows: of 16, and at its end of 8, 4, 2 and 1.
+template <class Block> HWY_INLINE void for_each_block(index rows, Block block) {
+  constexpr index high = packed_run::block_rows;
+  static_assert(high == 16);
   index i = 0;
-  for (; i + block <= rows; i += block, val += offset{block} * width)
-    sum_block(diagonal, width, x + i, sums + i,
-              [&](auto d, index k, index j) HWY_ATTR { return load_as(d, val + offset{k} * block + j); });
-  for (index j = i; j < rows; ++j) {
-    V sum = 0;
-    for (index k = 0; k < width; ++k)
-      sum += static_cast<V>(val[offset{k} * (rows - i) + (j - i)]) * x[j + diagonal[k]];
-    sums[j] = sum;
-  }
+  for (; i + high <= rows; i += high) block(std::integral_constant<int, high>(), i);
+  const auto last = [&](auto size) HWY_ATTR {
+    if ((rows & size) == 0) return;
+    block(size, i);
+    i += size;
+  };
+  last(std::integral_constant<int, 8>());
+  last(std::integral_constant<int, 4>());
+  last(std::integral_constant<int, 2>());
+  last(std::integral_constant<int, 1>());
 }
 
-template <class V, class A>
+/// A run; the block that starts at row i has its values at val + i * width, column by column. masks_at(i):
+/// its masks.
+template <class V, class S, class MasksAt>
+void sum_run_of_values(const index* diagonal, index width, index rows, const S* val, const V* x, V* sums,
+                       MasksAt masks_at) {
+  for_each_block(rows, [&](auto size, index i) HWY_ATTR {
+    const S* of_block = val + offset{i} * width;
+    sum_block<size>(
+        diagonal, width, x + i, sums + i,
+        [&](auto d, index k, index j) HWY_ATTR { return load_as(d, of_block + offset{k} * size + j); },
+        masks_at(i));
+  });
+}
+
+template <class V, class A, class MasksAt>
 void sum_run_of_constants(const index* diagonal, index width, index rows, const A* constant, const V* x,
-                          V* sums) {
-  constexpr index block = packed_run::block_rows;
-  index i = 0;
-  for (; i + block <= rows; i += block)
-    sum_block(diagonal, width, x + i, sums + i,
-              [&](auto d, index k, index) HWY_ATTR { return hn::Set(d, static_cast<V>(constant[k])); });
-  for (; i < rows; ++i) {
-    V sum = 0;
-    for (index k = 0; k < width; ++k) sum += static_cast<V>(constant[k]) * x[i + diagonal[k]];
-    sums[i] = sum;
-  }
+                          V* sums, MasksAt masks_at) {
+  for_each_block(rows, [&](auto size, index i) HWY_ATTR {
+    sum_block<size>(
+        diagonal, width, x + i, sums + i,
+        [&](auto d, index k, index) HWY_ATTR { return hn::Set(d, static_cast<V>(constant[k])); },
+        masks_at(i));
+  });
+}
+
+template <class A, class V, class MasksAt>
+void sum_run(const packed_view<A>& a, const packed_run& run, const V* x, V* sums, MasksAt masks_at) {
+  const index* diagonal = a.diagonal + run.diagonal;
+  if (run.values == packed_values::one)
+    sum_run_of_constants(diagonal, run.width, run.rows, a.constant + run.value, x, sums, masks_at);
+  else if (run.values == packed_values::single)
+    sum_run_of_values(diagonal, run.width, run.rows, a.single_value + run.value, x, sums, masks_at);
+  else
+    sum_run_of_values(diagonal, run.width, run.rows, a.full_value + run.value, x, sums, masks_at);
 }
 
 /// Eight partial sums, so that additions do not wait.
 template <class V, class Column, class Values>
 HWY_INLINE V sum_of_row(const Column* col, Values val, offset entries, const V* x) {
-  constexpr int width = 8;
   V sum = 0;
   offset k = 0;
-  if (entries >= width) {
-    V sums[width] = {};
-    for (; k + width <= entries; k += width)
-      for (int e = 0; e < width; ++e) sums[e] += static_cast<V>(val[k + e]) * x[col[k + e]];
-    sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  if (entries >= rows_at_once) {
+    eight_sums<V> sums;
+    for (; k + rows_at_once <= entries; k += rows_at_once)
+      sums.add(val + k, eight_columns<Column>(col + k), x);
+    sum = sums.total();
   }
   for (; k < entries; ++k) sum += static_cast<V>(val[k]) * x[col[k]];
   return sum;
 }
 
-constexpr index group = 8;
-/// The columns of a group's next entries. Near ones are loaded four at a time, to save loads.
-template <class Column> struct group_columns {
-  const Column* col;
-  HWY_INLINE explicit group_columns(const Column* from) : col(from) {}
-  HWY_INLINE index operator[](index e) const { return static_cast<index>(col[e]); }
-};
-template <> struct group_columns<std::uint16_t> {
-  std::uint64_t words[2];
-  HWY_INLINE explicit group_columns(const std::uint16_t* from) { std::memcpy(words, from, sizeof words); }
-  HWY_INLINE index operator[](index e) const {
-    return static_cast<index>((words[e / 4] >> (16 * (e % 4))) & 0xffff);
-  }
-};
-static_assert(std::endian::native == std::endian::little);
+constexpr index group = packed<double>::group_rows;
+static_assert(group == rows_at_once);
 
 /// The sums of a group's rows over their first `columns` entries; no row is shorter.
 template <class V, class Column, class Values>
 HWY_INLINE void sum_group(index columns, const Column* col, Values val, const V* x, V* sums) {
-  V sum[group] = {};
-  for (index k = 0; k < columns * group; k += group) {
-    const group_columns<Column> at(col + k);
-    for (index e = 0; e < group; ++e) sum[e] += static_cast<V>(val[k + e]) * x[at[e]];
-  }
-  for (index e = 0; e < group; ++e) sums[e] = sum[e];
+  eight_sums<V> sum;
+  for (offset k = 0; k < offset{group} * columns; k += group)
+    sum.add(val + k, eight_columns<Column>(col + k), x);
+  sum.store(sums);
 }
 
 /// The rest of a slice. `row` and `length` have one element for each of its rows.
@@ -199,14 +218,13 @@ template <class A, class V> void find_sums(const packed_view<A>& a, index slice,
   const packed_slice &s = a.slices[slice], &next = a.slices[slice + 1];
   for (offset r = s.run; r < next.run; ++r) {
     const packed_run& run = a.runs[r];
-    const index* diagonal = a.diagonal + run.diagonal;
     V* to = sums + (run.first_row - s.first_row);
-    if (run.values == packed_values::one)
-      sum_run_of_constants(diagonal, run.width, run.rows, a.constant + run.value, x + run.first_row, to);
-    else if (run.values == packed_values::single)
-      sum_run_of_values(diagonal, run.width, run.rows, a.single_value + run.value, x + run.first_row, to);
+    if (run.mask == run.none)
+      sum_run(a, run, x + run.first_row, to, [](index) { return no_masks(); });
     else
-      sum_run_of_values(diagonal, run.width, run.rows, a.full_value + run.value, x + run.first_row, to);
+      sum_run(a, run, x + run.first_row, to, [&](index i) {
+        return block_masks{a.mask + run.mask_of(i), i % run.block_rows};
+      });
   }
   if (next.rest > s.rest)
     with_rest(a, s, [&](const auto* col, auto val) HWY_ATTR {

@@ -8,7 +8,10 @@
 #    define NONZERO_CPU_SIMD_INTERNAL
 #  endif
 
+#  include <bit>
 #  include <cstddef>
+#  include <cstdint>
+#  include <cstring>
 #  include <type_traits>
 
 #  include <hwy/highway.h>
@@ -42,6 +45,91 @@ constexpr int rows_at_once = 8;
 /// would gather through memory.
 constexpr bool has_gather = HWY_TARGET == HWY_SVE;
 
+/// One value, read as an array.
+template <class A> struct constant_values {
+  A value;
+  HWY_INLINE A operator[](offset) const { return value; }
+  HWY_INLINE constant_values operator+(offset) const { return *this; }
+};
+
+/// The columns of eight entries. Several are loaded at a time: a processor adds more often than it loads.
+template <class Column> struct eight_columns;
+template <> struct eight_columns<std::uint16_t> {
+  std::uint64_t words[2];
+  HWY_INLINE explicit eight_columns(const std::uint16_t* from) { std::memcpy(words, from, sizeof words); }
+  HWY_INLINE offset operator[](int e) const {
+    return static_cast<offset>((words[e / 4] >> (16 * (e % 4))) & 0xffff);
+  }
+};
+#  if HWY_ARCH_X86
+template <> struct eight_columns<index> {
+  std::int64_t words[4];
+  HWY_INLINE explicit eight_columns(const index* from) { std::memcpy(words, from, sizeof words); }
+  HWY_INLINE offset operator[](int e) const {
+    return e % 2 == 0 ? static_cast<index>(words[e / 2]) : words[e / 2] >> 32;
+  }
+};
+#  else
+template <> struct eight_columns<index> {
+  const index* col;
+  HWY_INLINE explicit eight_columns(const index* from) : col(from) {}
+  HWY_INLINE offset operator[](int e) const { return col[e]; }
+};
+#  endif
+static_assert(std::endian::native == std::endian::little);
+
+/// Eight sums: of eight rows, or partial sums of one. On x86 they are in vectors, so that values are loaded
+/// several at a time; elements of x are loaded one by one.
+template <class V> struct eight_sums {
+  static constexpr int in_register = register_bytes / int{sizeof(V)};
+  static constexpr int lanes = !HWY_ARCH_X86 ? 1 : in_register < rows_at_once ? in_register : rows_at_once;
+  static constexpr int parts = rows_at_once / lanes;
+  template <class T> struct vector_of { using type [[gnu::vector_size(lanes * sizeof(T))]] = T; };
+  template <class T>
+  using vec = typename std::conditional_t<lanes == 1, std::type_identity<T>, vector_of<T>>::type;
+
+  vec<V> part[parts] = {};
+
+  eight_sums() = default;
+  HWY_INLINE explicit eight_sums(const V* from) { std::memcpy(part, from, sizeof part); }
+  HWY_INLINE void store(V* to) const { std::memcpy(to, part, sizeof part); }
+  HWY_INLINE V total() const {
+    V sums[rows_at_once];
+    store(sums);
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  }
+
+  /// Adds to each of them the product of one of eight values and its element of x.
+  template <class Values, class Columns> HWY_INLINE void add(Values val, const Columns& col, const V* x) {
+    for (int p = 0; p < parts; ++p) part[p] += load(val + p * lanes) * elements(x, col, p * lanes);
+  }
+
+ private:
+  template <class A> static HWY_INLINE vec<V> load(const A* val) {
+    vec<A> values;
+    std::memcpy(&values, val, sizeof values);
+    if constexpr (std::is_same_v<A, V>)
+      return values;
+    else if constexpr (lanes == 1)
+      return static_cast<V>(values);
+    else
+      return __builtin_convertvector(values, vec<V>);
+  }
+  template <class A> static HWY_INLINE V load(constant_values<A> values) {
+    return static_cast<V>(values.value);
+  }
+  template <class Columns> static HWY_INLINE vec<V> elements(const V* x, const Columns& col, int e) {
+    if constexpr (lanes == 1)
+      return x[col[e]];
+    else if constexpr (lanes == 2)
+      return vec<V>{x[col[e]], x[col[e + 1]]};
+    else if constexpr (lanes == 4)
+      return vec<V>{x[col[e]], x[col[e + 1]], x[col[e + 2]], x[col[e + 3]]};
+    else
+      return vec<V>{x[col[0]], x[col[1]], x[col[2]], x[col[3]], x[col[4]], x[col[5]], x[col[6]], x[col[7]]};
+  }
+};
+
 /// The places of the first of eight rows: entry k is at begin + k * stride.
 struct strided_places {
   offset begin, stride;
@@ -71,13 +159,9 @@ HWY_INLINE void add_columns(offset columns, Places at, const index* col, const A
       hn::StoreU(sum, d, sums + r);
     }
   } else {
-    V sum[rows_at_once];
-    for (int r = 0; r < rows_at_once; ++r) sum[r] = sums[r];
-    for (offset k = 0; k < columns; ++k) {
-      const offset p = at(k);
-      for (int r = 0; r < rows_at_once; ++r) sum[r] += static_cast<V>(val[p + r]) * x[col[p + r]];
-    }
-    for (int r = 0; r < rows_at_once; ++r) sums[r] = sum[r];
+    eight_sums<V> sum(sums);
+    for (offset k = 0; k < columns; ++k) sum.add(val + at(k), eight_columns<index>(col + at(k)), x);
+    sum.store(sums);
   }
 }
 

@@ -23,6 +23,7 @@ template <class Packed, class Body> void for_each_array(Packed& a, const Body& b
   body(in_rest, a.rest_row);
   body(in_rest, a.rest_length);
   body(in_diagonal, a.diagonal);
+  body(in_mask, a.mask);
   body(in_near, a.near_column);
   body(in_far, a.far_column);
   body(in_constant, a.constant);
@@ -96,6 +97,7 @@ template <class V> class packed_checker {
                    a_.cols - 1);
       }
       take("run", r, array_of(run.values), run.value, run.stored_values());
+      if (run.mask != run.none) take("run", r, in_mask, run.mask, run.stored_masks());
       row = run.first_row + run.rows;
       std::fill_n(is_held_.begin() + (run.first_row - slice.first_row), run.rows, in_a_run);
     }
@@ -146,8 +148,9 @@ template <class V> class packed_checker {
     next += count;
   }
 
-  static constexpr std::string_view names[] = {"runs",       "rest_row", "diagonal",     "near_column",
-                                               "far_column", "constant", "single_value", "full_value"};
+  static constexpr std::string_view names[] = {"runs",     "rest_row",     "diagonal",
+                                               "mask",     "near_column",  "far_column",
+                                               "constant", "single_value", "full_value"};
   static constexpr char in_a_run = 1, in_the_rest = 2;
   const packed<V>& a_;
   packed_sizes have_{}, next_{};

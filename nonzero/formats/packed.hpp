@@ -17,25 +17,46 @@ enum class packed_columns : std::uint8_t { near, far };
 /// precision, or full precision.
 enum class packed_values : std::uint8_t { one, single, full };
 
-/// Consecutive rows with the same columns, counted from the row. A few rows among them may have other
-/// columns: these exceptions do not belong to the run, but to the rest of the slice.
+/// Consecutive rows with the same columns, counted from the row: its diagonals. A few rows among them may
+/// have other columns: these exceptions do not belong to the run, but to the rest of the slice. Where rows
+/// have no entry on some of the diagonals, the run has holes.
 struct packed_run {
   index first_row, rows;  // rows >= 1
   index width;            // entries in each row; >= 1
   packed_values values;
   offset diagonal;  // its columns are row + diagonal[this + k], 0 <= k < width: inside the matrix for all of
                     // its rows, exceptions too
-  offset value;     // one: constant[this + k]; else see place_of: width * rows elements
+  offset value;     // one: constant[this + k]; else see places_of: width * rows elements
+  offset mask;      // none: no holes; else see mask_of
+
+  static constexpr offset none = -1;
+  static constexpr index block_rows = 16;
 
   /// The number of its values in their array.
   offset stored_values() const { return values == packed_values::one ? width : offset{width} * rows; }
 
-  static constexpr index block_rows = 16;
-  /// Where the k-th value of row i of the run is: blocks of rows one after the other, each stored column by
-  /// column, so that a block's values are read in order.
-  offset place_of(index k, index i) const {
-    const index block = i - i % block_rows, high = rows - block < block_rows ? rows - block : block_rows;
-    return value + offset{block} * width + offset{k} * high + (i - block);
+  /// The k-th value of a row is at first + k * step.
+  struct places {
+    offset first;
+    index step;
+    offset operator[](index k) const { return first + offset{k} * step; }
+  };
+  /// Of the values of row i of the run; one: they are those of all rows. Else blocks of 16 rows are stored
+  /// one after the other, each column by column, so that its values are read in order. The last rows are in
+  /// blocks of 8, 4, 2 and 1.
+  places places_of(index i) const {
+    if (values == packed_values::one) return {value, 1};
+    index block = i - i % block_rows, high = block_rows;
+    for (; rows - block < high || i - block >= high; high /= 2)
+      if (rows - block >= high) block += high;
+    return {value + offset{block} * width + (i - block), high};
+  }
+
+  /// Where the masks of the 16 rows with row i begin, one for each diagonal. Bit i % 16 is set if row i has
+  /// an entry there.
+  offset mask_of(index i) const { return mask + offset{i / block_rows} * width; }
+  offset stored_masks() const {
+    return mask == none ? 0 : (offset{rows} + block_rows - 1) / block_rows * width;
   }
 };
 
@@ -51,9 +72,10 @@ struct packed_slice {
 
 /// Packed: stores repeated patterns once (lossless). Rows that repeat the columns of the row before, moved by
 /// one, are a run: its columns are stored once, and its values too where they repeat. A stencil thus stores
-/// no entries. The other rows of a slice are its rest: groups of eight rows, the longest first. A group
-/// stores its entries column by column up to the length of its shortest row, then the remaining entries row
-/// by row.
+/// no entries. So are rows that lack a few of the columns: the values that they lack are stored, as zeros,
+/// and a bit for each says that there is no entry. The other rows of a slice are its rest: groups of eight
+/// rows, the longest first. A group stores its entries column by column up to the length of its shortest row,
+/// then the remaining entries row by row.
 template <class V> struct packed {
   static constexpr index group_rows = 8;
   static constexpr index most_slice_rows = 1 << 16;  // so that 16 bits hold a row of a slice
@@ -67,6 +89,7 @@ template <class V> struct packed {
   array<index> rest_length;       // as long as rest_row; >= 0; never grows within a slice
   // These arrays are in the order of slices, and in a slice first its runs, then its rest, without gaps.
   array<index> diagonal;             // column - row
+  array<std::uint16_t> mask;         // of the runs with holes
   array<V> constant;                 // the values of kind one
   array<std::uint16_t> near_column;  // column - first_column of the slice, whose column is in the matrix
   array<index> far_column;           // likewise; >= 0
@@ -83,6 +106,7 @@ template <class V> struct packed_view {
   const std::uint16_t* rest_row = nullptr;
   const index* rest_length = nullptr;
   const index* diagonal = nullptr;
+  const std::uint16_t* mask = nullptr;
   const V* constant = nullptr;
   const std::uint16_t* near_column = nullptr;
   const index* far_column = nullptr;
@@ -98,6 +122,7 @@ template <class V> struct packed_view {
         rest_row(a.rest_row.data()),
         rest_length(a.rest_length.data()),
         diagonal(a.diagonal.data()),
+        mask(a.mask.data()),
         constant(a.constant.data()),
         near_column(a.near_column.data()),
         far_column(a.far_column.data()),
@@ -157,10 +182,11 @@ template <class V, class Body> void for_each_trusted_entry(const packed<V>& a, B
       for (index i = 0; i < run.rows; ++i) {
         const index row = run.first_row + i;
         if (is_rest[static_cast<std::size_t>(row - s.first_row)]) continue;
-        for (index k = 0; k < run.width; ++k)
-          body(row, row + a.diagonal[run.diagonal + k],
-               packed_value(a, run.values,
-                            run.values == packed_values::one ? run.value + k : run.place_of(k, i)));
+        const packed_run::places value = run.places_of(i);
+        for (index k = 0; k < run.width; ++k) {
+          if (run.mask != run.none && (a.mask[run.mask_of(i) + k] >> i % run.block_rows & 1) == 0) continue;
+          body(row, row + a.diagonal[run.diagonal + k], packed_value(a, run.values, value[k]));
+        }
       }
     }
     for_each_rest_place(a.rest_length.data() + s.rest, next.rest - s.rest, [&](offset place, index) {

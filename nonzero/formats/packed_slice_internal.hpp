@@ -9,7 +9,17 @@
 namespace nz {
 
 /// The arrays of `packed` that slices take elements of, as indices of packed_sizes.
-enum packed_array { in_runs, in_rest, in_diagonal, in_near, in_far, in_constant, in_single, in_full };
+enum packed_array {
+  in_runs,
+  in_rest,
+  in_diagonal,
+  in_mask,
+  in_near,
+  in_far,
+  in_constant,
+  in_single,
+  in_full
+};
 
 constexpr packed_array array_of(packed_columns kind) {
   return kind == packed_columns::near ? in_near : in_far;
@@ -24,7 +34,8 @@ using packed_sizes = std::array<offset, in_full + 1>;
 /// What a slice will hold.
 struct packed_draft {
   packed_slice slice{};             // `run`, `rest`, `column` and `value` counted from the slice's own start
-  std::vector<packed_run> runs;     // likewise `diagonal` and `value`
+  std::vector<packed_run> runs;     // likewise `diagonal`, `value` and `mask`
+  std::vector<index> diagonals;     // of the runs with holes
   std::vector<std::uint16_t> rest;  // local rows, longest first
   packed_sizes sizes{};
 };

@@ -123,6 +123,49 @@ TEST(Packed, PassesOverAFewStrangersAndPutsThemIntoTheRest) {
   EXPECT_EQ(runs_with({0, 99}), (runs{{1, 98}}));
 }
 
+// Of each 13 rows, three lack an entry, each on another diagonal.
+TEST(Packed, HoldsRowsThatLackAFewEntriesAsARunWithHoles) {
+  const auto a = to_packed(with_holes(band<double>(40, 60, {0, 2, 11}, neither)));
+  validate(a);
+  ASSERT_EQ(a.runs.size(), 1U);
+  const nz::packed_run& run = a.runs[0];
+  EXPECT_EQ(run.rows, 40);
+  EXPECT_EQ(run.width, 3);
+  EXPECT_EQ(a.diagonal, (array<index>{0, 2, 11}));
+  EXPECT_EQ(run.values, packed_values::full);
+  ASSERT_EQ(a.mask.size(), 9U);  // 40 rows are two blocks of 16 and the rest
+  for (index i = 0; i < 40; ++i)
+    for (index k = 0; k < 3; ++k) {
+      const bool is_there = (i + a.diagonal[k]) % 13 != 5;
+      EXPECT_EQ(a.mask[run.mask_of(i) + k] >> i % 16 & 1, is_there) << i << ' ' << k;
+      EXPECT_EQ(a.full_value[run.places_of(i)[k]], is_there ? neither(i, k) : 0.0) << i << ' ' << k;
+    }
+  EXPECT_TRUE(a.rest_row.empty());
+}
+
+TEST(Packed, HoldsValuesThatAreTheSameOnADiagonalOnceInARunWithHoles) {
+  const auto a = to_packed(with_holes(band<double>(40, 60, {0, 2, 11}, by_diagonal)));
+  validate(a);
+  ASSERT_EQ(a.runs.size(), 1U);
+  EXPECT_EQ(a.runs[0].values, packed_values::one);
+  EXPECT_EQ(a.constant, (array<double>{by_diagonal(0, 0), by_diagonal(0, 1), by_diagonal(0, 2)}));
+  EXPECT_EQ(a.mask.size(), 9U);
+}
+
+// Of two diagonals, one row has the one, the next the other: the run would be half holes.
+TEST(Packed, HasNoRunThatIsMostlyHoles) {
+  csr<double> a{40, 60, {0}, {}, {}};
+  for (index i = 0; i < 40; ++i) {
+    a.col.push_back(i + (i % 2 == 0 ? 0 : 7));
+    a.val.push_back(i);
+    a.row_begin.push_back(i + 1);
+  }
+  const auto b = to_packed(a);
+  validate(b);
+  EXPECT_TRUE(b.runs.empty());
+  EXPECT_TRUE(b.mask.empty());
+}
+
 TEST(Packed, ChoosesTheShortestKindOfValuesThatIsExact) {
   const auto kinds_of = [](const auto& value) {
     const auto run = to_packed(band<double>(20, 100, {0, 7}, value));
@@ -249,6 +292,13 @@ TEST(Packed, ValidateNamesTheInvariantThatIsBroken) {
   of_example([](matrix& a) { a.full_value.push_back(1); }, "full_value is 1 long instead of 0");
   of_example([](matrix& a) { a.diagonal.push_back(0); }, "diagonal is 4 long instead of 3");
 
+  const auto holes = to_packed(with_holes(band<double>(40, 60, {0, 2, 11}, neither)));
+  break_it(
+      holes, [](matrix& a) { a.runs[0].mask = 1; }, "run 0 starts at mask[1] instead of [0]");
+  break_it(
+      holes, [](matrix& a) { a.mask.pop_back(); }, "run 0 takes 9 elements from mask[0] on, which is 8 long");
+  break_it(
+      holes, [](matrix& a) { a.runs[0].mask = nz::packed_run::none; }, "mask is 9 long instead of 0");
   const auto far = to_packed(csr<double>{2, 100000, {0, 1, 2}, {0, 99999}, {1, 1}});
   break_it(
       far, [](matrix& a) { a.far_column[0] = -1; }, "far_column[0] is -1 from column 0 on");
@@ -263,8 +313,8 @@ TEST(Packed, IsRefusedOrHarmlessWhateverItsNumbersAre) {
   // Runs of all kinds, strangers in and beside them, near and far columns, several slices.
   const csr<double> numbers = band<double>(60, 70000, {0, 3}, neither);
   const index cut[] = {0, 20, 40, 60};
-  for (const csr<double>& a :
-       {nz::generate::poisson_1d<double>(60), with_strangers(numbers, {5, 30}, {69999})}) {
+  for (const csr<double>& a : {nz::generate::poisson_1d<double>(60),
+                               with_strangers(numbers, {5, 30}, {69999}), with_holes(numbers)}) {
     packed<double> b = to_packed(a, cut, nz::run_in_order);
     const auto is_harmless = [&] {
       try {
@@ -290,10 +340,12 @@ TEST(Packed, IsRefusedOrHarmlessWhateverItsNumbersAre) {
       try_hostile(run.width, is_harmless);
       try_hostile(run.diagonal, is_harmless);
       try_hostile(run.value, is_harmless);
+      try_hostile(run.mask, is_harmless);
     }
     for (auto& row : b.rest_row) try_hostile(row, is_harmless);
     for (auto& length : b.rest_length) try_hostile(length, is_harmless);
     for (auto& diagonal : b.diagonal) try_hostile(diagonal, is_harmless);
+    for (auto& mask : b.mask) try_hostile(mask, is_harmless);
     for (auto& column : b.near_column) try_hostile(column, is_harmless);
     for (auto& column : b.far_column) try_hostile(column, is_harmless);
   }

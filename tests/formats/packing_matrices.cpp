@@ -99,6 +99,19 @@ csr<V> with_strangers(const csr<V>& a, const std::vector<index>& which, const st
   return out;
 }
 
+template <class V> csr<V> with_holes(const csr<V>& a) {
+  csr<V> out{a.rows, a.cols, {0}, {}, {}};
+  for (index i = 0; i < a.rows; ++i) {
+    for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
+      if (a.col[k] % 13 != 5) {
+        out.col.push_back(a.col[k]);
+        out.val.push_back(a.val[k]);
+      }
+    out.row_begin.push_back(static_cast<offset>(out.col.size()));
+  }
+  return out;
+}
+
 template <class V> std::vector<battery::named_matrix<V>> packing_matrices() {
   const csr<V> constants = band<V>(2100, 2100, {-1, 0, 1}, by_diagonal<V>),
                numbers = band<V>(2100, 2150, {0, 4, 40}, third<V>);
@@ -122,6 +135,14 @@ template <class V> std::vector<battery::named_matrix<V>> packing_matrices() {
       {"odd values without runs", with_strangers(band<V>(14, 400, {0, 2, 11}, odd_value<V>), {4, 9}, {})},
       {"constant NaN", band<V>(50, 60, {0, 2}, [](index, index k) { return odd_value<V>(2, 9 * k); })},
       {"runs of single values", band<V>(300, 400, {0, 2, 11}, of_single<V>)},
+      {"holes in runs", with_holes(numbers)},
+      {"holes and strangers", with_holes(with_strangers(numbers, ends, {0, 900, 907, 908, 909}))},
+      {"holes in constant runs", with_holes(constants)},
+      {"holes in runs of single values", with_holes(band<V>(300, 400, {0, 2, 11}, of_single<V>))},
+      {"holes in odd values", with_holes(band<V>(331, 400, {0, 2, 11}, odd_value<V>))},
+      {"holes beside odd constants",
+       with_holes(band<V>(47, 60, {0, 2}, [](index, index k) { return odd_value<V>(5, 9 * k); }))},
+      {"holes in unsorted runs", with_holes(band<V>(300, 400, {9, 0, 3, -1}, third<V>))},
       {"near columns", spread<V>(50, 65535)},
       {"far columns", spread<V>(50, 65536)},
       {"wide runs", generate::uniform<V>(40, 3000, 3000)},
@@ -135,5 +156,7 @@ template csr<double> band(index, index, const std::vector<index>&,
                           const std::function<double(index, index)>&);
 template csr<float> with_strangers(const csr<float>&, const std::vector<index>&, const std::vector<index>&);
 template csr<double> with_strangers(const csr<double>&, const std::vector<index>&, const std::vector<index>&);
+template csr<float> with_holes(const csr<float>&);
+template csr<double> with_holes(const csr<double>&);
 template std::vector<battery::named_matrix<float>> packing_matrices();
 template std::vector<battery::named_matrix<double>> packing_matrices();

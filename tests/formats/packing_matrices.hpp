@@ -15,6 +15,9 @@ template <class V>
 nz::csr<V> with_strangers(const nz::csr<V>& a, const std::vector<nz::index>& which,
                           const std::vector<nz::index>& columns);
 
+/// The same matrix without its entries in every thirteenth column, from the sixth on.
+template <class V> nz::csr<V> with_holes(const nz::csr<V>& a);
+
 /// Matrices at the edges of what packing looks for: runs, their ends and strangers in them, and the kinds of
 /// columns and values.
 template <class V> std::vector<battery::named_matrix<V>> packing_matrices();

@@ -55,10 +55,13 @@ template <class A> struct constant_values {
 /// The columns of eight entries. Several are loaded at a time: a processor adds more often than it loads.
 template <class Column> struct eight_columns;
 template <> struct eight_columns<std::uint16_t> {
-  std::uint64_t words[2];
+  // x86 takes two of them out of a word by one instruction each.
+  using word = std::conditional_t<HWY_ARCH_X86, std::uint32_t, std::uint64_t>;
+  static constexpr int in_word = sizeof(word) / 2;
+  word words[rows_at_once / in_word];
   HWY_INLINE explicit eight_columns(const std::uint16_t* from) { std::memcpy(words, from, sizeof words); }
   HWY_INLINE offset operator[](int e) const {
-    return static_cast<offset>((words[e / 4] >> (16 * (e % 4))) & 0xffff);
+    return static_cast<offset>((words[e / in_word] >> (16 * (e % in_word))) & 0xffff);
   }
 };
 #  if HWY_ARCH_X86
@@ -81,6 +84,7 @@ static_assert(std::endian::native == std::endian::little);
 /// Eight sums: of eight rows, or partial sums of one. On x86 they are in vectors, so that values are loaded
 /// several at a time; elements of x are loaded one by one.
 template <class V> struct eight_sums {
+  static constexpr int prefetch_bytes = 4096;
   static constexpr int in_register = register_bytes / int{sizeof(V)};
   static constexpr int lanes = !HWY_ARCH_X86 ? 1 : in_register < rows_at_once ? in_register : rows_at_once;
   static constexpr int parts = rows_at_once / lanes;
@@ -101,6 +105,9 @@ template <class V> struct eight_sums {
 
   /// Adds to each of them the product of one of eight values and its element of x.
   template <class Values, class Columns> HWY_INLINE void add(Values val, const Columns& col, const V* x) {
+    // Eight doubles are a cache line, and x86's own prefetching ends at a page.
+    if constexpr (HWY_ARCH_X86 && std::is_same_v<Values, const double*>)
+      __builtin_prefetch(reinterpret_cast<const char*>(val) + prefetch_bytes);
     for (int p = 0; p < parts; ++p) part[p] += load(val + p * lanes) * elements(x, col, p * lanes);
   }
 

@@ -4,6 +4,8 @@
 // rows of changing length (sorted within the slice, so that no branch depends on a single row).
 // Bad: full values and far columns only: nothing is saved.
 // Traffic: from x and y only (stencils) to 12 bytes per entry and 6 per row in double, plus the gather of x.
+#include <cstring>
+
 #include <nonzero/cpu/targets_internal.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -177,7 +179,11 @@ void sum_rest(const std::uint16_t* row, const index* length, offset rows, const 
     col += offset{group} * together;
     val = val + offset{group} * together;
     if (length[r] == together) {  // true for most groups: rows are sorted by length
-      for (index e = 0; e < group; ++e) sums[row[r + e]] = sum[e];
+      // Rows of equal length are in order, so that these follow each other.
+      if (row[r + group - 1] - row[r] == group - 1)
+        std::memcpy(sums + row[r], sum, sizeof sum);
+      else
+        for (index e = 0; e < group; ++e) sums[row[r + e]] = sum[e];
       continue;
     }
     for (index e = 0; e < group; ++e) {

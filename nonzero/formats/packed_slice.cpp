@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -12,9 +13,13 @@ namespace {
 
 constexpr index shortest_run = 16;            // a shorter run costs more than its rows in the rest
 constexpr index most_exceptions_at_once = 4;  // consecutive rows with other columns inside a run
-/// A run has holes where they are at most a quarter, and where it is so many times as long as without them.
-constexpr double least_fill = 0.75;
+/// A run has holes where they are at most a fifth, and where it is so many times as long as without them.
+constexpr double least_fill = 0.8;
 constexpr index least_gain_of_holes = 2;
+/// Runs with holes are looked for in slices where, of so many pairs of rows, half have most diagonals in
+/// common. The rows of a pair are seven apart: mesh nodes of two to six unknowns repeat their diagonals after
+/// fewer rows.
+constexpr index pairs = 8, apart_in_pair = 7;
 
 /// Whether two rows have the same columns, counted from the row.
 template <class V> bool have_same_columns(csr_view<V> a, index i, index j) {
@@ -57,6 +62,18 @@ bool has_more_diagonals(csr_view<V> a, index i, const std::vector<index>& some, 
   }
   all.insert(all.end(), old, some.end());
   return true;
+}
+
+/// Whether rows i < j, alone, would have few enough holes.
+template <class V> bool could_share_diagonals(csr_view<V> a, index i, index j) {
+  if (!has_rising_columns(a, i) || !has_rising_columns(a, j)) return false;
+  const offset entries = a.row_length(i) + a.row_length(j);
+  offset common = 0, other = a.row_begin[j];
+  for (offset k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+    while (other < a.row_begin[j + 1] && a.col[other] - j < a.col[k] - i) ++other;
+    common += other < a.row_begin[j + 1] && a.col[other] - j == a.col[k] - i;
+  }
+  return static_cast<double>(entries) >= least_fill * 2 * static_cast<double>(entries - common);
 }
 
 /// body(k, value) for the entries of row i, on diagonal k of those that rise and hold all of the row's.
@@ -129,7 +146,9 @@ template <class V> class run_finder {
   /// through start no other.
   packed_run longest_run_with_holes(index i) {
     packed_run run{i, 0, 0, packed_values::full, 0, 0, 0};
-    if (i < searched_) return run;
+    if (last_ - i < shortest_run) return run;
+    if (!could_have_holes_) could_have_holes_ = could_have_holes();
+    if (!*could_have_holes_ || i < searched_) return run;
     diagonals_.clear();
     double entries = 0;
     index j = i;
@@ -148,6 +167,15 @@ template <class V> class run_finder {
     run.rows = j - i;
     run.width = static_cast<index>(diagonals_.size());
     return run;
+  }
+
+  bool could_have_holes() const {
+    index found = 0;
+    for (index p = 0; p < pairs; ++p) {
+      const index i = first_ + static_cast<index>(offset{last_ - apart_in_pair - first_} * p / pairs);
+      found += could_share_diagonals(a_, i, i + apart_in_pair);
+    }
+    return 2 * found >= pairs;
   }
 
   void keep(packed_run& run) {
@@ -187,6 +215,7 @@ template <class V> class run_finder {
   const index first_, last_;
   std::vector<index> exceptions_;
   std::vector<index> diagonals_, more_diagonals_;  // they rise
+  std::optional<bool> could_have_holes_;           // unless none were looked for yet
   index searched_ = 0;                             // rows before it start no run with holes
   packed_draft out_;
 };
@@ -310,16 +339,24 @@ void fill_slice(csr_view<V> a, const packed_draft& draft, const packed_sizes& at
     out.rest_length[place] = static_cast<index>(a.row_length(s.first_row + local));
     row_begin.push_back(a.row_begin[s.first_row + local]);
   }
-  for_each_rest_place(out.rest_length.data() + s.rest, draft.sizes[in_rest], [&](offset place, index k) {
-    const offset entry = row_begin[static_cast<std::size_t>(place)] + k;
-    const index from_first = a.col[entry] - s.first_column;
-    if (s.columns == packed_columns::near)
-      out.near_column[s.column++] = static_cast<std::uint16_t>(from_first);
-    else
-      out.far_column[s.column++] = from_first;
-    put_value(out, s.values, s.value, a.val[entry]);
-    s.value += s.values != packed_values::one;
-  });
+  // Column by column, or value by value, into the array of their kind.
+  const auto fill_from = [&](const auto& from, auto* to, const auto& as) {
+    for_each_rest_place(
+        out.rest_length.data() + s.rest, draft.sizes[in_rest],
+        [&, begin = row_begin.data()](offset place, index k) { *to++ = as(from[begin[place] + k]); });
+  };
+  const auto from_first = [first = s.first_column](index j) { return j - first; };
+  if (s.columns == packed_columns::near)
+    fill_from(a.col, out.near_column.data() + s.column,
+              [&](index j) { return static_cast<std::uint16_t>(from_first(j)); });
+  else
+    fill_from(a.col, out.far_column.data() + s.column, from_first);
+  if (s.values == packed_values::full)
+    fill_from(a.val, out.full_value.data() + s.value, [](V value) { return value; });
+  else if (s.values == packed_values::single)
+    fill_from(a.val, out.single_value.data() + s.value, [](V value) { return static_cast<float>(value); });
+  else
+    out.constant[s.value] = a.val[row_begin.front()];
 }
 
 #define NONZERO_INSTANTIATE(V)                                  \

@@ -41,6 +41,9 @@ constexpr double near_x_bytes = 128 * 1024;
 /// Samples may be too slow by this fraction: the clock changes, and the processor has not learnt their
 /// branches.
 constexpr double sample_error = 0.25;
+/// A sample that says a kernel is so many times as slow as the baseline is taken again: another program, or
+/// the host of a virtual machine, may have had the processor.
+constexpr double doubtful_slowdown = 4;
 /// In multiplies by the baseline. Most conversions take 3 to 15.
 constexpr double long_conversion = 20;
 /// The fraction of all the time to come that may go into samples.
@@ -283,7 +286,15 @@ template <class A, class V> void cpu_measuring<A, V>::predict(const kernel_row& 
     return;
   }
   try {
-    const whole seen = kernel.both_triangles.empty() ? predict_whole(kernel) : predict_triangle(kernel);
+    const auto look = [&] {
+      return kernel.both_triangles.empty() ? predict_whole(kernel) : predict_triangle(kernel);
+    };
+    const auto began = clock::now();
+    whole seen = look();
+    if (seen.seconds > doubtful_slowdown * baseline_seconds_) {
+      *sampling_since_ += clock::now() - began;  // what was lost so is not held against other kernels
+      seen = look();
+    }
     out.predicted_bytes = static_cast<std::uint64_t>(seen.bytes);
     out.predicted_seconds = seen.seconds;
     out.predicted_conversion = seen.conversion;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <thread>
 
@@ -205,7 +206,27 @@ class peer_process {
     return answer;
   }
 
+  /// Waits until its threads sleep, for a fifth of a second at most. GCC's OpenMP spins for 5 to 20 ms after
+  /// a parallel region, on the processors that the next entry is timed on.
+  void wait_until_idle() const {
+    for (int pauses = 0; pauses < 400 && is_running(); ++pauses)
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+
  private:
+  /// Whether one of its threads has a processor, or waits for one. (Its processor time would tell less: it is
+  /// brought up to date only by the system's clock ticks.)
+  bool is_running() const {
+    std::error_code ended;
+    for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", id_), ended)) {
+      std::string line;  // number (name) state ...
+      std::getline(std::ifstream(thread.path() / "stat"), line);
+      const std::size_t name_end = line.rfind(')');
+      if (name_end != line.npos && line.substr(name_end).starts_with(") R")) return true;
+    }
+    return false;
+  }
+
   [[noreturn]] void give_up(const std::string& why) {
     is_lost_ = true;
     end();
@@ -338,6 +359,7 @@ template <class V> class peer_entry final : public entry {
     const std::string_view word = next_word(rest);
     const auto seconds = seconds_in(rest);
     if (word != "took" || !seconds || *seconds > passed) reject(answer);
+    process_->wait_until_idle();
     return *seconds;
   }
 

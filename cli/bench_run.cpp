@@ -14,8 +14,9 @@
 namespace nz::cli {
 namespace {
 
-/// Idle threads spin for less than this and then sleep, so that they take no time from the next entry.
-constexpr double rest_seconds = 2e-3;
+/// Our idle threads spin for two thirds of this and then sleep, so that they take no time from the next
+/// entry.
+constexpr double rest_seconds = 3e-3;
 
 /// Prepares a few times, at least `fewest`, and keeps the shortest time. Only one prepared matrix exists at a
 /// time. A plan may choose another kernel each time (`choice`); only the times of the last choice count.

@@ -52,33 +52,28 @@ template <class A> struct constant_values {
   HWY_INLINE constant_values operator+(offset) const { return *this; }
 };
 
-/// The columns of eight entries. Several are loaded at a time: a processor adds more often than it loads.
-template <class Column> struct eight_columns;
-template <> struct eight_columns<std::uint16_t> {
-  // x86 takes two of them out of a word by one instruction each.
-  using word = std::conditional_t<HWY_ARCH_X86, std::uint32_t, std::uint64_t>;
-  static constexpr int in_word = sizeof(word) / 2;
-  word words[rows_at_once / in_word];
-  HWY_INLINE explicit eight_columns(const std::uint16_t* from) { std::memcpy(words, from, sizeof words); }
-  HWY_INLINE offset operator[](int e) const {
-    return static_cast<offset>((words[e / in_word] >> (16 * (e % in_word))) & 0xffff);
-  }
-};
+/// The columns of eight entries, none negative. On x86 two of them are loaded by one word: a processor adds
+/// more often than it loads.
+template <class Column> struct eight_columns {
 #  if HWY_ARCH_X86
-template <> struct eight_columns<index> {
-  std::int64_t words[4];
-  HWY_INLINE explicit eight_columns(const index* from) { std::memcpy(words, from, sizeof words); }
+  using word = std::conditional_t<sizeof(Column) == 2, std::uint32_t, std::uint64_t>;
+  static constexpr int in_word = 2;
+#  else
+  using word = std::conditional_t<sizeof(Column) == 2, std::uint64_t, std::uint32_t>;
+  static constexpr int in_word = sizeof(Column) == 2 ? 4 : 1;
+#  endif
+  static constexpr int bits = 8 * sizeof(Column);
+  word words[rows_at_once / in_word];
+  HWY_INLINE explicit eight_columns(const Column* from) {
+    // Each by itself: GCC would copy all of them by vectors, through memory.
+    for (int w = 0; w < rows_at_once / in_word; ++w)
+      std::memcpy(&words[w], from + w * in_word, sizeof words[w]);
+  }
   HWY_INLINE offset operator[](int e) const {
-    return e % 2 == 0 ? static_cast<index>(words[e / 2]) : words[e / 2] >> 32;
+    return static_cast<offset>(
+        static_cast<std::make_unsigned_t<Column>>(words[e / in_word] >> (bits * (e % in_word))));
   }
 };
-#  else
-template <> struct eight_columns<index> {
-  const index* col;
-  HWY_INLINE explicit eight_columns(const index* from) : col(from) {}
-  HWY_INLINE offset operator[](int e) const { return col[e]; }
-};
-#  endif
 static_assert(std::endian::native == std::endian::little);
 
 /// Eight sums: of eight rows, or partial sums of one. On x86 they are in vectors, so that values are loaded

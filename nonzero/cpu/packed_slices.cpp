@@ -1,10 +1,13 @@
 // A slice of rows at a time: its runs by whole vectors of rows, for which x is read in order and no columns
-// are read; the rest in groups of eight rows, one entry of each at a time.
-// Good: stencils and bands (runs), values that repeat or are exact in single, columns near each other, short
-// rows of changing length (sorted within the slice, so that no branch depends on a single row).
-// Bad: full values and far columns only: nothing is saved.
-// Traffic: from x and y only (stencils) to 12 bytes per entry and 6 per row in double, plus the gather of x.
+// are read; the rest in groups of eight rows, one entry of each at a time, or four where columns follow each
+// other: x is then loaded by vectors too.
+// Good: stencils and bands (runs), columns that follow each other, values that repeat or are exact in single,
+// columns near each other, short rows of changing length (sorted within the slice, so that no branch depends
+// on a single row). Bad: full values and far columns only: nothing is saved. Traffic: from x and y only
+// (stencils) to 12 bytes per entry and 6 per row in double, plus the gather of x.
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <nonzero/cpu/targets_internal.hpp>
 
@@ -167,10 +170,11 @@ HWY_INLINE void sum_group(index columns, const Column* col, Values val, const V*
   sum.store(sums);
 }
 
-/// The rest of a slice. `row` and `length` have one element for each of its rows.
+/// The rest of a slice but its quads. `row` and `length` have one element for each of its rows. Returns the
+/// columns and values behind it.
 template <class V, class Column, class Values>
-void sum_rest(const std::uint16_t* row, const index* length, offset rows, const Column* col, Values val,
-              const V* x, V* sums) {
+std::pair<const Column*, Values> sum_rest(const std::uint16_t* row, const index* length, offset rows,
+                                          const Column* col, Values val, const V* x, V* sums) {
   offset r = 0;
   for (; r + group <= rows; r += group) {
     V sum[group];
@@ -201,6 +205,70 @@ void sum_rest(const std::uint16_t* row, const index* length, offset rows, const 
     col += length[r];
     val = val + length[r];
   }
+  return {col, val};
+}
+
+/// Four sums of a row, in vectors of the compiler: there can be arrays of them for every target.
+template <class V> struct quad_sums {
+  static constexpr int entries = packed<V>::quad_entries;
+  template <class T> struct vector_of { using type [[gnu::vector_size(entries * sizeof(T))]] = T; };
+  template <class T> using vec = typename vector_of<T>::type;
+  vec<V> sums = {};
+
+  /// Adds the products of four values and of four elements of x.
+  template <class A> HWY_INLINE void add(const A* val, const V* x) {
+    vec<A> values;
+    std::memcpy(&values, val, sizeof values);
+    vec<V> elements;
+    std::memcpy(&elements, x, sizeof elements);
+    sums += __builtin_convertvector(values, vec<V>) * elements;
+  }
+  template <class A> HWY_INLINE void add(constant_values<A> values, const V* x) {
+    vec<V> elements;
+    std::memcpy(&elements, x, sizeof elements);
+    sums += static_cast<V>(values.value) * elements;
+  }
+  HWY_INLINE V total() const { return (sums[0] + sums[1]) + (sums[2] + sums[3]); }
+};
+
+/// The sum over some quads of one row.
+template <class V, class Column, class Values>
+HWY_INLINE V sum_of_quads(const Column* col, Values val, offset quads, const V* x) {
+  constexpr int at_once = 4;  // so that additions do not wait
+  quad_sums<V> sum[at_once];
+  offset k = 0;
+  for (; k + at_once <= quads; k += at_once)
+    for (int e = 0; e < at_once; ++e) sum[e].add(val + (k + e) * sum[e].entries, x + col[k + e]);
+  for (; k < quads; ++k) sum[0].add(val + k * sum[0].entries, x + col[k]);
+  return (sum[0].total() + sum[1].total()) + (sum[2].total() + sum[3].total());
+}
+
+/// Adds the quads of a slice. `row` and `length` have one element for each row that has any.
+template <class V, class Column, class Values>
+void add_quads(const std::uint16_t* row, const index* length, offset rows, const Column* col, Values val,
+               const V* x, V* sums) {
+  constexpr int entries = quad_sums<V>::entries;
+  const auto add_row = [&](offset r, index quads) HWY_ATTR {
+    sums[row[r]] += sum_of_quads(col, val, quads, x);
+    col += quads;
+    val = val + offset{entries} * quads;
+  };
+  offset r = 0;
+  for (; r + group <= rows; r += group) {
+    quad_sums<V> sum[group];
+    const index together = length[r + group - 1];
+    for (index k = 0; k < together; ++k) {
+      const eight_columns<Column> columns(col);
+      for (int e = 0; e < group; ++e) sum[e].add(val + e * entries, x + columns[e]);
+      col += group;
+      val = val + group * entries;
+    }
+    for (int e = 0; e < group; ++e) sums[row[r + e]] += sum[e].total();
+    if (length[r] == together) continue;
+    for (int e = 0; e < group; ++e)
+      if (length[r + e] > together) add_row(r + e, length[r + e] - together);
+  }
+  for (; r < rows; ++r) add_row(r, length[r]);
 }
 
 /// Calls body(columns, values) with the arrays of a slice's rest.
@@ -234,16 +302,30 @@ template <class A, class V> void find_sums(const packed_view<A>& a, index slice,
   }
   if (next.rest > s.rest)
     with_rest(a, s, [&](const auto* col, auto val) HWY_ATTR {
-      sum_rest(a.rest_row + s.rest, a.rest_length + s.rest, next.rest - s.rest, col, val, x + s.first_column,
-               sums);
+      const V* const from = x + s.first_column;
+      const auto behind =
+          sum_rest(a.rest_row + s.rest, a.rest_length + s.rest, next.rest - s.rest, col, val, from, sums);
+      if (next.quads > s.quads)
+        add_quads(a.quad_row + s.quads, a.quad_length + s.quads, next.quads - s.quads, behind.first,
+                  behind.second, from, sums);
     });
 }
 
+/// Entries outside quads come first.
 template <class A, class V>
 V find_sum(const packed_view<A>& a, index slice, offset begin, offset end, const V* x) {
   const packed_slice& s = a.slices[slice];
+  constexpr int entries = quad_sums<V>::entries;
+  const offset singles = a.rest_length[s.rest];
+  // The quads that start in [begin, end).
+  const auto quad_at = [&](offset k) { return k <= singles ? 0 : (k - singles + entries - 1) / entries; };
+  const offset first_quad = quad_at(begin), last_quad = quad_at(end);
   return with_rest(a, s, [&](const auto* col, auto val) HWY_ATTR {
-    return sum_of_row(col + begin, val + begin, end - begin, x + s.first_column);
+    const offset first = std::min(begin, singles), last = std::min(end, singles);
+    const V* const from = x + s.first_column;
+    return sum_of_row(col + first, val + first, last - first, from) +
+           sum_of_quads(col + singles + first_quad, val + (singles + first_quad * entries),
+                        last_quad - first_quad, from);
   });
 }
 

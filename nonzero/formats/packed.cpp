@@ -22,6 +22,8 @@ template <class Packed, class Body> void for_each_array(Packed& a, const Body& b
   body(in_runs, a.runs);
   body(in_rest, a.rest_row);
   body(in_rest, a.rest_length);
+  body(in_quads, a.quad_row);
+  body(in_quads, a.quad_length);
   body(in_diagonal, a.diagonal);
   body(in_mask, a.mask);
   body(in_near, a.near_column);
@@ -48,11 +50,13 @@ template <class V> class packed_checker {
   void check_all() {
     check.sizes(a_.rows, a_.cols);
     check.length("rest_length", a_.rest_length.size(), static_cast<offset>(a_.rest_row.size()));
+    check.length("quad_length", a_.quad_length.size(), static_cast<offset>(a_.quad_row.size()));
     check_slices();
     for (std::size_t s = 0; s + 1 < a_.slices.size(); ++s) {
       is_held_.assign(static_cast<std::size_t>(a_.slices[s + 1].first_row - a_.slices[s].first_row), 0);
       check_runs(s);
-      check_columns(s, check_rest(s));
+      const offset entries = check_rest(s);
+      check_columns(s, entries, check_quads(s));
     }
     for (std::size_t i = in_diagonal; i < next_.size(); ++i)
       check.length(names[i], static_cast<std::size_t>(have_[i]), next_[i]);
@@ -62,10 +66,12 @@ template <class V> class packed_checker {
   void check_slices() const {
     check.that(!a_.slices.empty(), "slices is empty");
     const packed_slice &first = a_.slices.front(), &last = a_.slices.back();
-    check.that(first.first_row == 0 && first.run == 0 && first.rest == 0, "slice 0 does not start at 0");
+    check.that(first.first_row == 0 && first.run == 0 && first.rest == 0 && first.quads == 0,
+               "slice 0 does not start at 0");
     for (std::size_t s = 0; s + 1 < a_.slices.size(); ++s) {
       const packed_slice &here = a_.slices[s], &next = a_.slices[s + 1];
-      check.that(next.first_row >= here.first_row && next.run >= here.run && next.rest >= here.rest,
+      check.that(next.first_row >= here.first_row && next.run >= here.run && next.rest >= here.rest &&
+                     next.quads >= here.quads,
                  "slice {} starts before the one before it", s + 1);
       check.that(next.first_row - here.first_row <= a_.most_slice_rows,
                  "slice {} has {} rows; it may have {}", s, next.first_row - here.first_row,
@@ -74,9 +80,11 @@ template <class V> class packed_checker {
       check.that(here.columns <= packed_columns::far && here.values <= packed_values::full,
                  "slice {} has an unknown kind of columns or values", s);
     }
-    check.that(last.first_row == a_.rows && last.run == have_[in_runs] && last.rest == have_[in_rest],
-               "slices end at row {}, run {} and rest {} instead of {}, {} and {}", last.first_row, last.run,
-               last.rest, a_.rows, have_[in_runs], have_[in_rest]);
+    check.that(last.first_row == a_.rows && last.run == have_[in_runs] && last.rest == have_[in_rest] &&
+                   last.quads == have_[in_quads],
+               "slices end at row {}, run {}, rest {} and quads {} instead of {}, {}, {} and {}",
+               last.first_row, last.run, last.rest, last.quads, a_.rows, have_[in_runs], have_[in_rest],
+               have_[in_quads]);
   }
 
   void check_runs(std::size_t s) {
@@ -123,15 +131,35 @@ template <class V> class packed_checker {
     return entries;
   }
 
-  void check_columns(std::size_t s, offset entries) {
+  /// Returns the number of quads. After check_rest.
+  offset check_quads(std::size_t s) {
+    const packed_slice &slice = a_.slices[s], &behind = a_.slices[s + 1];
+    offset quads = 0;
+    for (offset q = slice.quads; q < behind.quads; ++q) {
+      const std::size_t local = a_.quad_row[q];
+      check.that(local < is_held_.size(), "quad_row[{}] is {}, outside 0 to {}", q, local,
+                 static_cast<offset>(is_held_.size()) - 1);
+      check.that(is_held_[local] == in_the_rest,
+                 "quad_row[{}] is row {} of its slice, which is not in the rest or is named twice", q, local);
+      is_held_[local] = has_quads;
+      check.that(a_.quad_length[q] >= 1 && (q == slice.quads || a_.quad_length[q] <= a_.quad_length[q - 1]),
+                 "quad_length[{}] is {}: less than 1, or more than the one before it", q, a_.quad_length[q]);
+      quads += a_.quad_length[q];
+    }
+    return quads;
+  }
+
+  void check_columns(std::size_t s, offset singles, offset quads) {
     const packed_slice& slice = a_.slices[s];
     const packed_array columns = array_of(slice.columns);
-    take("slice", static_cast<offset>(s), columns, slice.column, entries);
-    for (offset k = slice.column; k < slice.column + entries; ++k) {
+    const offset entries = singles + a_.quad_entries * quads;
+    take("slice", static_cast<offset>(s), columns, slice.column, singles + quads);
+    for (offset k = slice.column; k < slice.column + singles + quads; ++k) {
       const offset from_first = columns == in_near ? a_.near_column[k] : a_.far_column[k];
-      check.that(from_first >= 0 && slice.first_column + from_first < a_.cols,
+      const index last = k < slice.column + singles ? 0 : a_.quad_entries - 1;
+      check.that(from_first >= 0 && slice.first_column + from_first + last < a_.cols,
                  "{}[{}] is {} from column {} on, outside 0 to {}", names[columns], k, from_first,
-                 slice.first_column, a_.cols - 1);
+                 slice.first_column, a_.cols - 1 - last);
     }
     const bool is_one = slice.values == packed_values::one;
     check.that(!is_one || entries > 0, "slice {} has one value but no entries", s);
@@ -148,10 +176,10 @@ template <class V> class packed_checker {
     next += count;
   }
 
-  static constexpr std::string_view names[] = {"runs",     "rest_row",     "diagonal",
-                                               "mask",     "near_column",  "far_column",
-                                               "constant", "single_value", "full_value"};
-  static constexpr char in_a_run = 1, in_the_rest = 2;
+  static constexpr std::string_view names[] = {"runs",         "rest_row",    "quad_row",   "diagonal",
+                                               "mask",         "near_column", "far_column", "constant",
+                                               "single_value", "full_value"};
+  static constexpr char in_a_run = 1, in_the_rest = 2, has_quads = 3;
   const packed<V>& a_;
   packed_sizes have_{}, next_{};
   std::vector<char> is_held_;  // of the current slice, for each row
@@ -193,7 +221,7 @@ packed<V> to_packed(csr_view<V> a, std::span<const index> first_row, const for_e
     const auto slice = static_cast<std::size_t>(s);
     fill_slice(a, drafts[slice], at[slice], out, slice);
   });
-  out.slices.back() = {a.rows, 0, {}, {}, at.back()[in_runs], at.back()[in_rest], 0, 0};
+  out.slices.back() = {a.rows, 0, {}, {}, at.back()[in_runs], at.back()[in_rest], at.back()[in_quads], 0, 0};
   return out;
 }
 

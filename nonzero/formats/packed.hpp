@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <nonzero/formats/csr.hpp>
@@ -67,6 +68,7 @@ struct packed_slice {
   packed_columns columns;
   packed_values values;  // of the rest; `one` only if it has entries
   offset run, rest;      // its first in `runs`, and in rest_row and rest_length
+  offset quads;          // its first in quad_row and quad_length
   offset column, value;  // of the rest, in the arrays of their kinds; one: the only element
 };
 
@@ -76,23 +78,31 @@ struct packed_slice {
 /// and a bit for each says that there is no entry. The other rows of a slice are its rest: groups of eight
 /// rows, the longest first. A group stores its entries column by column up to the length of its shortest row,
 /// then the remaining entries row by row.
+///
+/// Where many columns of the rest follow each other, four such entries of a row are a quad, with one column.
+/// Quads are stored after the other entries of the rest, and like them: in groups of eight rows, those with
+/// the most quads first.
 template <class V> struct packed {
   static constexpr index group_rows = 8;
+  static constexpr index quad_entries = 4;
   static constexpr index most_slice_rows = 1 << 16;  // so that 16 bits hold a row of a slice
   index rows = 0, cols = 0;                          // >= 0
-  // One longer than the number of slices; of the last one only first_row, run and rest are used. These start
-  // at 0, never fall, and end at `rows` and at the lengths of `runs` and rest_row. A slice has at most
-  // most_slice_rows rows.
+  // One longer than the number of slices; of the last one only first_row, run, rest and quads are used. These
+  // start at 0, never fall, and end at `rows` and at the lengths of `runs`, rest_row and quad_row. A slice
+  // has at most most_slice_rows rows.
   std::vector<packed_slice> slices = std::vector<packed_slice>(1);
   std::vector<packed_run> runs;   // inside their slice, in the order of rows, none in two
   array<std::uint16_t> rest_row;  // row - first_row of its slice; once each; all rows that are in no run
-  array<index> rest_length;       // as long as rest_row; >= 0; never grows within a slice
+  array<index> rest_length;       // entries outside quads; as long as rest_row; >= 0; never grows in a slice
+  array<std::uint16_t> quad_row;  // the rows of the rest that have quads, in the same numbers; once each
+  array<index> quad_length;       // the quads of each; as long as quad_row; >= 1; never grows in a slice
   // These arrays are in the order of slices, and in a slice first its runs, then its rest, without gaps.
-  array<index> diagonal;             // column - row
-  array<std::uint16_t> mask;         // of the runs with holes
-  array<V> constant;                 // the values of kind one
-  array<std::uint16_t> near_column;  // column - first_column of the slice, whose column is in the matrix
-  array<index> far_column;           // likewise; >= 0
+  array<index> diagonal;      // column - row
+  array<std::uint16_t> mask;  // of the runs with holes
+  array<V> constant;          // the values of kind one
+  // column - first_column of the slice, whose column is in the matrix; of a quad, the first of four there
+  array<std::uint16_t> near_column;
+  array<index> far_column;  // likewise; >= 0
   array<float> single_value;
   array<V> full_value;
 };
@@ -105,6 +115,8 @@ template <class V> struct packed_view {
   const packed_run* runs = nullptr;
   const std::uint16_t* rest_row = nullptr;
   const index* rest_length = nullptr;
+  const std::uint16_t* quad_row = nullptr;
+  const index* quad_length = nullptr;
   const index* diagonal = nullptr;
   const std::uint16_t* mask = nullptr;
   const V* constant = nullptr;
@@ -121,6 +133,8 @@ template <class V> struct packed_view {
         runs(a.runs.data()),
         rest_row(a.rest_row.data()),
         rest_length(a.rest_length.data()),
+        quad_row(a.quad_row.data()),
+        quad_length(a.quad_length.data()),
         diagonal(a.diagonal.data()),
         mask(a.mask.data()),
         constant(a.constant.data()),
@@ -151,8 +165,8 @@ template <class V> footprint footprint_of(const packed<V>& a);
 template <class V> footprint packed_footprint(csr_view<V> a);
 template <class V> footprint packed_footprint(const csr<V>& a) { return packed_footprint(csr_view<V>(a)); }
 
-/// body(place, k) for the entries of the rest of a slice, in the order in which they are stored: entry k of
-/// the row at a place. The rows have the given lengths.
+/// body(place, k) for the entries of the rest of a slice, or its quads, in the order in which they are
+/// stored: entry k of the row at a place. The rows have the given lengths.
 template <class Body> void for_each_rest_place(const index* length, offset places, Body body) {
   constexpr offset group_rows = packed<double>::group_rows;
   for (offset first = 0; first < places; first += group_rows) {
@@ -168,6 +182,47 @@ template <class Body> void for_each_rest_place(const index* length, offset place
 template <class V> V packed_value(const packed<V>& a, packed_values kind, offset at) {
   if (kind == packed_values::one) return a.constant[at];
   return kind == packed_values::single ? static_cast<V>(a.single_value[at]) : a.full_value[at];
+}
+
+/// body(row, column, value) for the entries of the rest of slice n; those of a row in its own order.
+template <class V, class Body> void for_each_rest_entry(const packed<V>& a, std::size_t n, Body body) {
+  packed_slice s = a.slices[n];
+  const packed_slice& next = a.slices[n + 1];
+  const auto next_column = [&] {
+    const bool is_near = s.columns == packed_columns::near;
+    const index from_first = is_near ? a.near_column[s.column] : a.far_column[s.column];
+    ++s.column;
+    return s.first_column + from_first;
+  };
+  const auto next_value = [&] {
+    const V value = packed_value(a, s.values, s.value);
+    s.value += s.values != packed_values::one;
+    return value;
+  };
+  struct entry {
+    index row, column;
+    V value;
+  };
+  std::vector<entry> others, in_quads;  // of rows with quads
+  std::vector<char> has_quads(static_cast<std::size_t>(next.first_row - s.first_row));
+  for (offset q = s.quads; q < next.quads; ++q) has_quads[a.quad_row[q]] = 1;
+  for_each_rest_place(a.rest_length.data() + s.rest, next.rest - s.rest, [&](offset place, index) {
+    const index local = a.rest_row[s.rest + place], column = next_column();
+    if (has_quads[static_cast<std::size_t>(local)])
+      others.push_back({s.first_row + local, column, next_value()});
+    else
+      body(s.first_row + local, column, next_value());
+  });
+  for_each_rest_place(a.quad_length.data() + s.quads, next.quads - s.quads, [&](offset place, index) {
+    const index row = s.first_row + a.quad_row[s.quads + place], column = next_column();
+    for (index e = 0; e < a.quad_entries; ++e) in_quads.push_back({row, column + e, next_value()});
+  });
+  // The columns of a row with quads rise.
+  others.insert(others.end(), in_quads.begin(), in_quads.end());
+  std::stable_sort(others.begin(), others.end(), [](const entry& one, const entry& other) {
+    return std::pair(one.row, one.column) < std::pair(other.row, other.column);
+  });
+  for (const entry& e : others) body(e.row, e.column, e.value);
 }
 
 /// body(row, column, value) for every entry; those of a row in its own order.
@@ -189,14 +244,7 @@ template <class V, class Body> void for_each_trusted_entry(const packed<V>& a, B
         }
       }
     }
-    for_each_rest_place(a.rest_length.data() + s.rest, next.rest - s.rest, [&](offset place, index) {
-      const bool is_near = s.columns == packed_columns::near;
-      const index from_first = is_near ? a.near_column[s.column] : a.far_column[s.column];
-      body(s.first_row + a.rest_row[s.rest + place], s.first_column + from_first,
-           packed_value(a, s.values, s.value));
-      ++s.column;
-      s.value += s.values != packed_values::one;
-    });
+    for_each_rest_entry(a, n, body);
   }
 }
 

@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <nonzero/formats/conversion_internal.hpp>
 #include <nonzero/formats/packed_slice_internal.hpp>
@@ -20,6 +23,9 @@ constexpr index least_gain_of_holes = 2;
 /// common. The rows of a pair are seven apart: mesh nodes of two to six unknowns repeat their diagonals after
 /// fewer rows.
 constexpr index pairs = 8, apart_in_pair = 7;
+
+/// A slice has quads where these hold at least so much of its rest: fewer gain nothing.
+constexpr double least_in_quads = 0.25;
 
 /// Whether two rows have the same columns, counted from the row.
 template <class V> bool have_same_columns(csr_view<V> a, index i, index j) {
@@ -220,11 +226,56 @@ template <class V> class run_finder {
   packed_draft out_;
 };
 
+/// body(k, is_quad) for the entries k of row i outside quads, and for the first of each quad.
+template <class V, class Body> void for_each_quad_or_entry(csr_view<V> a, index i, const Body& body) {
+  constexpr index entries = packed<V>::quad_entries;
+  const offset end = a.row_begin[i + 1];
+  for (offset k = a.row_begin[i]; k < end;) {
+    const bool is_quad = k + entries <= end && a.col[k + entries - 1] - a.col[k] == entries - 1;
+    body(k, is_quad);
+    k += is_quad ? entries : 1;
+  }
+}
+
+/// How many quads each row of the rest has; none where that is not worth it.
+template <class V>
+std::vector<index> count_quads(csr_view<V> a, index first, index last, const packed_draft& of) {
+  std::vector<index> quads(static_cast<std::size_t>(last - first));
+  offset entries = 0, all = 0;
+  for (const std::uint16_t local : of.rest) {
+    const index row = first + local;
+    entries += a.row_length(row);
+    if (!has_rising_columns(a, row)) continue;
+    for_each_quad_or_entry(a, row, [&](offset, bool is_quad) { quads[local] += is_quad; });
+    all += quads[local];
+  }
+  const bool is_worth_it =
+      static_cast<double>(packed<V>::quad_entries * all) >= least_in_quads * static_cast<double>(entries);
+  if (all == 0 || !is_worth_it) quads.clear();
+  return quads;
+}
+
+template <class V>
+index length_outside_quads(csr_view<V> a, index first, const packed_draft& draft, std::uint16_t local) {
+  const index quads = draft.quads.empty() ? 0 : draft.quads[local];
+  return static_cast<index>(a.row_length(first + local)) - packed<V>::quad_entries * quads;
+}
+
 /// Orders the rest by length, and chooses how its columns and values are stored.
-template <class V> void draft_rest(csr_view<V> a, index first, packed_draft& out) {
+template <class V> void draft_rest(csr_view<V> a, index first, index last, packed_draft& out) {
+  out.quads = count_quads(a, first, last, out);
   std::stable_sort(out.rest.begin(), out.rest.end(), [&](std::uint16_t i, std::uint16_t j) {
-    return a.row_length(first + i) > a.row_length(first + j);
+    return length_outside_quads(a, first, out, i) > length_outside_quads(a, first, out, j);
   });
+  offset quads = 0;
+  if (!out.quads.empty()) {
+    for (const std::uint16_t local : out.rest)
+      if (out.quads[local] > 0) out.quad_rows.push_back(local);
+    std::sort(out.quad_rows.begin(), out.quad_rows.end(), [&](std::uint16_t i, std::uint16_t j) {
+      return std::pair(-out.quads[i], i) < std::pair(-out.quads[j], j);
+    });
+    quads = std::accumulate(out.quads.begin(), out.quads.end(), offset{0});
+  }
   index low = std::numeric_limits<index>::max(), high = 0;
   offset entries = 0;
   const V* one = nullptr;
@@ -249,7 +300,8 @@ template <class V> void draft_rest(csr_view<V> a, index first, packed_draft& out
                  : are_single ? packed_values::single
                               : packed_values::full;
   out.sizes[in_rest] = static_cast<offset>(out.rest.size());
-  out.sizes[array_of(slice.columns)] += entries;
+  out.sizes[in_quads] = static_cast<offset>(out.quad_rows.size());
+  out.sizes[array_of(slice.columns)] += entries - (packed<V>::quad_entries - 1) * quads;
   offset& values = out.sizes[array_of(slice.values)];
   slice.value = std::exchange(values, values + (slice.values == packed_values::one ? 1 : entries));
 }
@@ -261,6 +313,80 @@ template <class V> void put_value(packed<V>& out, packed_values kind, offset at,
     out.single_value[at] = static_cast<float>(value);
   else
     out.full_value[at] = value;
+}
+
+/// Fills the columns and values of a slice's rest. for_each_column(body) and for_each_value(body) call
+/// body(k) for the entries k whose columns and values are stored, in that order.
+template <class V, class ForEachColumn, class ForEachValue>
+void fill_rest(csr_view<V> a, const packed_slice& s, const ForEachColumn& for_each_column,
+               const ForEachValue& for_each_value, packed<V>& out) {
+  const auto fill_columns = [&](auto* to) {
+    for_each_column([&](offset k) {
+      *to++ = static_cast<std::remove_pointer_t<decltype(to)>>(a.col[k] - s.first_column);
+    });
+  };
+  const auto fill_values = [&](auto* to) {
+    for_each_value([&](offset k) { *to++ = static_cast<std::remove_pointer_t<decltype(to)>>(a.val[k]); });
+  };
+  if (s.columns == packed_columns::near)
+    fill_columns(out.near_column.data() + s.column);
+  else
+    fill_columns(out.far_column.data() + s.column);
+  if (s.values == packed_values::full)
+    fill_values(out.full_value.data() + s.value);
+  else if (s.values == packed_values::single)
+    fill_values(out.single_value.data() + s.value);
+}
+
+/// Where some entries of some rows are, row by row.
+struct entries_of_rows {
+  std::vector<offset> begin, entry;
+  /// body(entry) in the order in which a rest, or its quads, are stored. The rows have the given lengths.
+  template <class Body> void for_each_stored(const index* length, const Body& body) const {
+    for_each_rest_place(length, static_cast<offset>(begin.size()), [&](offset place, index k) {
+      body(entry[static_cast<std::size_t>(begin[static_cast<std::size_t>(place)] + k)]);
+    });
+  }
+};
+
+/// Of those rows of a slice with quads: the first entries of their quads, or the entries outside them.
+template <class V>
+entries_of_rows find_entries(csr_view<V> a, index first, const packed_draft& draft,
+                             const std::vector<std::uint16_t>& rows, bool of_quads) {
+  entries_of_rows out;
+  for (const std::uint16_t local : rows) {
+    out.begin.push_back(static_cast<offset>(out.entry.size()));
+    if (draft.quads[local] > 0)
+      for_each_quad_or_entry(a, first + local, [&](offset k, bool is_quad) {
+        if (is_quad == of_quads) out.entry.push_back(k);
+      });
+    else
+      for (offset k = a.row_begin[first + local]; k < a.row_begin[first + local + 1]; ++k)
+        out.entry.push_back(k);
+  }
+  return out;
+}
+
+/// The rest of a slice with quads.
+template <class V>
+void fill_rest_with_quads(csr_view<V> a, const packed_slice& s, const packed_draft& draft, packed<V>& out) {
+  constexpr index quad_entries = packed<V>::quad_entries;
+  const index *lengths = out.rest_length.data() + s.rest, *quads = out.quad_length.data() + s.quads;
+  const auto singles = find_entries(a, s.first_row, draft, draft.rest, false);
+  const auto firsts = find_entries(a, s.first_row, draft, draft.quad_rows, true);
+  fill_rest(
+      a, s,
+      [&](const auto& body) {
+        singles.for_each_stored(lengths, body);
+        firsts.for_each_stored(quads, body);
+      },
+      [&](const auto& body) {
+        singles.for_each_stored(lengths, body);
+        firsts.for_each_stored(quads, [&](offset k) {
+          for (index e = 0; e < quad_entries; ++e) body(k + e);
+        });
+      },
+      out);
 }
 
 /// The values and masks of a run with holes.
@@ -312,7 +438,7 @@ void fill_run(csr_view<V> a, packed_run run, const packed_sizes& at, std::span<c
 template <class V> packed_draft draft_slice(csr_view<V> a, index first, index last) {
   packed_draft out = run_finder<V>(a, first, last).find();
   out.sizes[in_runs] = static_cast<offset>(out.runs.size());
-  draft_rest(a, first, out);
+  draft_rest(a, first, last, out);
   return out;
 }
 
@@ -322,6 +448,7 @@ void fill_slice(csr_view<V> a, const packed_draft& draft, const packed_sizes& at
   packed_slice s = draft.slice;
   s.run += at[in_runs];
   s.rest += at[in_rest];
+  s.quads += at[in_quads];
   s.column += at[array_of(s.columns)];
   s.value += at[array_of(s.values)];
   out.slices[slice] = s;
@@ -336,27 +463,25 @@ void fill_slice(csr_view<V> a, const packed_draft& draft, const packed_sizes& at
   for (const std::uint16_t local : draft.rest) {
     const offset place = s.rest + static_cast<offset>(row_begin.size());
     out.rest_row[place] = local;
-    out.rest_length[place] = static_cast<index>(a.row_length(s.first_row + local));
+    out.rest_length[place] = length_outside_quads(a, s.first_row, draft, local);
     row_begin.push_back(a.row_begin[s.first_row + local]);
   }
-  // Column by column, or value by value, into the array of their kind.
-  const auto fill_from = [&](const auto& from, auto* to, const auto& as) {
-    for_each_rest_place(
-        out.rest_length.data() + s.rest, draft.sizes[in_rest],
-        [&, begin = row_begin.data()](offset place, index k) { *to++ = as(from[begin[place] + k]); });
+  for (std::size_t q = 0; q < draft.quad_rows.size(); ++q) {
+    const std::uint16_t local = draft.quad_rows[q];
+    out.quad_row[s.quads + static_cast<offset>(q)] = local;
+    out.quad_length[s.quads + static_cast<offset>(q)] = draft.quads[local];
+  }
+  if (s.values == packed_values::one) {
+    const auto has_entries = [&](std::uint16_t local) { return a.row_length(s.first_row + local) > 0; };
+    const std::uint16_t local = *std::find_if(draft.rest.begin(), draft.rest.end(), has_entries);
+    out.constant[s.value] = a.val[a.row_begin[s.first_row + local]];
+  }
+  if (!draft.quads.empty()) return fill_rest_with_quads(a, s, draft, out);
+  const auto for_each = [&](const auto& body) {
+    for_each_rest_place(out.rest_length.data() + s.rest, draft.sizes[in_rest],
+                        [&, begin = row_begin.data()](offset row, index k) { body(begin[row] + k); });
   };
-  const auto from_first = [first = s.first_column](index j) { return j - first; };
-  if (s.columns == packed_columns::near)
-    fill_from(a.col, out.near_column.data() + s.column,
-              [&](index j) { return static_cast<std::uint16_t>(from_first(j)); });
-  else
-    fill_from(a.col, out.far_column.data() + s.column, from_first);
-  if (s.values == packed_values::full)
-    fill_from(a.val, out.full_value.data() + s.value, [](V value) { return value; });
-  else if (s.values == packed_values::single)
-    fill_from(a.val, out.single_value.data() + s.value, [](V value) { return static_cast<float>(value); });
-  else
-    out.constant[s.value] = a.val[row_begin.front()];
+  fill_rest(a, s, for_each, for_each, out);
 }
 
 #define NONZERO_INSTANTIATE(V)                                  \

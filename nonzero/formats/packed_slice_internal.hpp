@@ -12,6 +12,7 @@ namespace nz {
 enum packed_array {
   in_runs,
   in_rest,
+  in_quads,
   in_diagonal,
   in_mask,
   in_near,
@@ -33,10 +34,12 @@ using packed_sizes = std::array<offset, in_full + 1>;
 
 /// What a slice will hold.
 struct packed_draft {
-  packed_slice slice{};             // `run`, `rest`, `column` and `value` counted from the slice's own start
+  packed_slice slice{};             // all but first_row and first_column counted from the slice's own start
   std::vector<packed_run> runs;     // likewise `diagonal`, `value` and `mask`
   std::vector<index> diagonals;     // of the runs with holes
   std::vector<std::uint16_t> rest;  // local rows, longest first
+  std::vector<std::uint16_t> quad_rows;  // likewise, by their quads
+  std::vector<index> quads;              // of each of the slice's rows; empty: none has any
   packed_sizes sizes{};
 };
 

@@ -66,6 +66,65 @@ TEST(Packed, HoldsTheRestByEightsLongestFirstAndThenWhatIsLeftOfEachRow) {
   EXPECT_EQ(b.constant, (array<double>{4}));
 }
 
+/// Rows of these columns; entry k of the matrix is k + 1/3.
+csr<double> rows_of(index cols, const std::vector<std::vector<index>>& columns) {
+  csr<double> a{static_cast<index>(columns.size()), cols, {0}, {}, {}};
+  for (const auto& row : columns) {
+    a.col.insert(a.col.end(), row.begin(), row.end());
+    a.row_begin.push_back(static_cast<offset>(a.col.size()));
+  }
+  for (std::size_t k = 0; k < a.col.size(); ++k) a.val.push_back(static_cast<double>(k) + 1 / 3.0);
+  return a;
+}
+
+// Row 0 has a quad and column 9, row 1 none, row 2 two quads and nothing else, row 3 nothing.
+TEST(Packed, HoldsFourEntriesInConsecutiveColumnsAsAQuad) {
+  const csr<double> a = rows_of(20, {{2, 3, 4, 5, 9}, {7, 9}, {1, 2, 3, 4, 5, 6, 7, 8}, {}});
+  const auto b = to_packed(a);
+  validate(b);
+  EXPECT_EQ(b.rest_row, (array<std::uint16_t>{1, 0, 2, 3}));
+  EXPECT_EQ(b.rest_length, (array<index>{2, 1, 0, 0}));
+  EXPECT_EQ(b.quad_row, (array<std::uint16_t>{2, 0}));
+  EXPECT_EQ(b.quad_length, (array<index>{2, 1}));
+  EXPECT_EQ(b.slices[0].first_column, 1);
+  EXPECT_EQ(b.near_column, (array<std::uint16_t>{6, 8, 8, 0, 4, 1}));  // from column 1 on
+  array<double> wanted;
+  for (const int k : {5, 6, 4, 7, 8, 9, 10, 11, 12, 13, 14, 0, 1, 2, 3}) wanted.push_back(k + 1 / 3.0);
+  EXPECT_EQ(b.full_value, wanted);
+  expect_identical(to_csr(b), a);
+}
+
+TEST(Packed, HoldsTheQuadsOfEightRowsColumnByColumn) {
+  std::vector<std::vector<index>> columns;
+  for (index i = 0; i < 9; ++i) {
+    columns.push_back({i * i, i * i + 1, i * i + 2, i * i + 3});
+    if (i < 8)
+      for (index e = 0; e < 4; ++e) columns.back().push_back(100 + 2 * i * i + e);
+  }
+  const auto b = to_packed(rows_of(300, columns));
+  validate(b);
+  EXPECT_EQ(b.quad_length, (array<index>{2, 2, 2, 2, 2, 2, 2, 2, 1}));
+  EXPECT_EQ(b.near_column, (array<std::uint16_t>{0, 1, 4, 9, 16, 25, 36, 49,  //
+                                                 100, 102, 108, 118, 132, 150, 172, 198, 64}));
+}
+
+TEST(Packed, HasQuadsWhereTheyHoldAQuarterOfARestWhoseColumnsRise) {
+  const auto quads_in = [](const std::vector<std::vector<index>>& columns) {
+    const csr<double> a = rows_of(100, columns);
+    const auto b = to_packed(a);
+    validate(b);
+    expect_identical(to_csr(b), a);
+    return b.quad_row.size();
+  };
+  const std::vector<index> four{1, 2, 3, 4}, six{10, 20, 30, 40, 50, 60};
+  EXPECT_EQ(quads_in({four, six, six}), 1U);
+  EXPECT_EQ(quads_in({four, six, six, {70}}), 0U);
+  EXPECT_EQ(quads_in({{1, 3, 2, 4}}), 0U);
+  EXPECT_EQ(quads_in({{1, 2, 2, 4}}), 0U);
+  EXPECT_EQ(quads_in({{9, 1, 2, 3, 4}}), 0U);
+  EXPECT_EQ(quads_in({{1, 2, 3, 5, 6, 7, 8}}), 1U);
+}
+
 TEST(Packed, HoldsTheValuesOfARunInBlocksOf16RowsColumnByColumn) {
   const auto a = to_packed(band<double>(17, 30, {0, 2}, neither));
   validate(a);
@@ -253,7 +312,8 @@ TEST(Packed, ValidateNamesTheInvariantThatIsBroken) {
   of_example([](matrix& a) { a.slices[0].first_row = 1; }, "slice 0 does not start at 0");
   of_example([](matrix& a) { a.slices[0].run = 1; }, "slice 0 does not start at 0");
   of_example([](matrix& a) { a.slices[1].rest = -1; }, "slice 1 starts before the one before it");
-  of_example([](matrix& a) { a.slices[1].rest = 3; }, "slices end at row 40, run 1 and rest 3 instead of 40");
+  of_example([](matrix& a) { a.slices[1].rest = 3; },
+             "slices end at row 40, run 1, rest 3 and quads 0 instead of 40");
   of_example([](matrix& a) { a.rows = 41; }, "slices end at row 40");
   of_example([](matrix& a) { a.slices[1].first_row = a.rows = 70000; }, "slice 0 has 70000 rows");
   of_example([](matrix& a) { a.slices[0].first_column = -1; }, "first_column of slice 0 is -1");
@@ -304,6 +364,28 @@ TEST(Packed, ValidateNamesTheInvariantThatIsBroken) {
       far, [](matrix& a) { a.far_column[0] = -1; }, "far_column[0] is -1 from column 0 on");
   break_it(
       far, [](matrix& a) { a.far_column[1] = 100000; }, "far_column[1] is 100000 from column 0 on");
+  const auto quads = to_packed(rows_of(20, {{2, 3, 4, 5, 9}, {7, 9}, {1, 2, 3, 4, 5, 6, 7, 19}, {}}));
+  const auto of_quads = [&](const auto& how, const std::string& reason) { break_it(quads, how, reason); };
+  of_quads([](matrix& a) { a.quad_length.pop_back(); }, "quad_length is 1 long instead of 2");
+  of_quads([](matrix& a) { a.slices[0].quads = 1; }, "slice 0 does not start at 0");
+  of_quads([](matrix& a) { a.slices[1].quads = -1; }, "slice 1 starts before the one before it");
+  of_quads([](matrix& a) { a.slices[1].quads = 1; },
+           "slices end at row 4, run 0, rest 4 and quads 1 instead");
+  of_quads([](matrix& a) { a.quad_row[0] = 4; }, "quad_row[0] is 4, outside 0 to 3");
+  of_quads([](matrix& a) { a.quad_row[1] = a.quad_row[0]; },
+           "quad_row[1] is row 0 of its slice, which is not");
+  of_quads([](matrix& a) { a.quad_length[1] = 0; }, "quad_length[1] is 0: less than 1");
+  of_quads([](matrix& a) { a.quad_length[1] = 2; }, "quad_length[1] is 2: less than 1, or more than");
+  of_quads([](matrix& a) { a.near_column.back() = 16; },
+           "near_column[8] is 16 from column 1 on, outside 0 to 16");
+  of_quads([](matrix& a) { a.near_column.pop_back(); }, "slice 0 takes 9 elements from near_column[0] on");
+  of_quads([](matrix& a) { a.full_value.pop_back(); }, "slice 0 takes 15 elements from full_value[0] on");
+  const auto in_run = [](matrix& a) {  // a quad of a row that is in a run
+    a.quad_row = {5};
+    a.quad_length = {1};
+    a.slices[1].quads = 1;
+  };
+  of_example(in_run, "quad_row[0] is row 5 of its slice, which is not in the rest");
   const auto empty = to_packed(csr<double>{2, 2, {0, 0, 0}, {}, {}});
   break_it(
       empty, [](matrix& a) { a.slices[0].values = packed_values::one; }, "slice 0 has one value but no");
@@ -313,8 +395,9 @@ TEST(Packed, IsRefusedOrHarmlessWhateverItsNumbersAre) {
   // Runs of all kinds, strangers in and beside them, near and far columns, several slices.
   const csr<double> numbers = band<double>(60, 70000, {0, 3}, neither);
   const index cut[] = {0, 20, 40, 60};
-  for (const csr<double>& a : {nz::generate::poisson_1d<double>(60),
-                               with_strangers(numbers, {5, 30}, {69999}), with_holes(numbers)}) {
+  for (const csr<double>& a :
+       {nz::generate::poisson_1d<double>(60), with_strangers(numbers, {5, 30}, {69999}), with_holes(numbers),
+        rows_of(80, std::vector<std::vector<index>>(60, {1, 2, 3, 4, 60, 61, 62, 63, 70}))}) {
     packed<double> b = to_packed(a, cut, nz::run_in_order);
     const auto is_harmless = [&] {
       try {
@@ -331,6 +414,7 @@ TEST(Packed, IsRefusedOrHarmlessWhateverItsNumbersAre) {
       try_hostile(slice.first_column, is_harmless);
       try_hostile(slice.run, is_harmless);
       try_hostile(slice.rest, is_harmless);
+      try_hostile(slice.quads, is_harmless);
       try_hostile(slice.column, is_harmless);
       try_hostile(slice.value, is_harmless);
     }
@@ -344,6 +428,8 @@ TEST(Packed, IsRefusedOrHarmlessWhateverItsNumbersAre) {
     }
     for (auto& row : b.rest_row) try_hostile(row, is_harmless);
     for (auto& length : b.rest_length) try_hostile(length, is_harmless);
+    for (auto& row : b.quad_row) try_hostile(row, is_harmless);
+    for (auto& length : b.quad_length) try_hostile(length, is_harmless);
     for (auto& diagonal : b.diagonal) try_hostile(diagonal, is_harmless);
     for (auto& mask : b.mask) try_hostile(mask, is_harmless);
     for (auto& column : b.near_column) try_hostile(column, is_harmless);

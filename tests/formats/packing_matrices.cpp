@@ -66,6 +66,41 @@ template <class V> csr<V> every_other_row(const csr<V>& a) {
   return with_strangers(a, emptied, {});
 }
 
+/// Row i has i % 7 groups of four consecutive columns, `apart` from each other, and i % 3 single columns
+/// between them; so no two rows of a slice have a pattern in common.
+template <class V>
+csr<V> groups_of_four(index rows, index apart, const std::function<V(index row, index k)>& value) {
+  csr<V> a{rows, 7 * apart + 200, {0}, {}, {}};
+  for (index i = 0; i < rows; ++i) {
+    index k = 0;
+    const auto add = [&](index column) {
+      a.col.push_back(column);
+      a.val.push_back(value(i, k++));
+    };
+    for (index g = 0; g < i % 7; ++g) {
+      for (index e = 0; e < 4; ++e) add(g * apart + i * i % 61 + e);
+      if (g < i % 3) add(g * apart + i * i % 61 + 6);
+    }
+    a.row_begin.push_back(static_cast<offset>(a.col.size()));
+  }
+  return a;
+}
+
+/// Some rows, one of them of 30,000 entries: all but every ninth column.
+template <class V> csr<V> long_row_of_groups() {
+  csr<V> a{5, 33750, {0}, {}, {}};
+  for (index i = 0; i < a.rows; ++i) {
+    const index cols = i == 2 ? a.cols : 60 + i;
+    for (index j = i; j < cols; ++j)
+      if (j % 9 != 4) {
+        a.col.push_back(j);
+        a.val.push_back(third<V>(i, j));
+      }
+    a.row_begin.push_back(static_cast<offset>(a.col.size()));
+  }
+  return a;
+}
+
 }  // namespace
 
 template <class V>
@@ -145,6 +180,14 @@ template <class V> std::vector<battery::named_matrix<V>> packing_matrices() {
       {"holes in unsorted runs", with_holes(band<V>(300, 400, {9, 0, 3, -1}, third<V>))},
       {"near columns", spread<V>(50, 65535)},
       {"far columns", spread<V>(50, 65536)},
+      {"groups of four columns", groups_of_four<V>(2500, 80, third<V>)},
+      {"groups of four far columns", groups_of_four<V>(60, 20000, third<V>)},
+      {"groups of four and constant values", groups_of_four<V>(50, 80, [](index, index) { return V{3}; })},
+      {"groups of four and odd values", groups_of_four<V>(50, 80, odd_value<V>)},
+      {"groups of four and unsorted rows",
+       with_strangers(groups_of_four<V>(50, 80, third<V>), {3, 20, 49}, {9, 5, 6, 7, 8, 8, 1, 2, 3, 4})},
+      {"groups of four and single values", groups_of_four<V>(50, 80, of_single<V>)},
+      {"a long row of groups", long_row_of_groups<V>()},
       {"wide runs", generate::uniform<V>(40, 3000, 3000)},
       {"a row of more entries than 16 bits count", generate::uniform<V>(3, 70000, 66000)},
       {"four blocks of columns", generate::uniform<V>(3000, 3 * 65536 + 5, 9)},

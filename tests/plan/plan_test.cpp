@@ -73,12 +73,27 @@ TYPED_TEST(Plan, MeasuresASmallMatrixOnlyForManyMultiplies) {
   const auto a = nz::generate::from_spec<V>("poisson2d:30");  // 4380 entries
   const auto for_few = nz::make_plan(a, {.expected_multiplies = 400}).report();
   EXPECT_TRUE(for_few.candidates.empty());
-  EXPECT_EQ(for_few.kernel, "csr_balanced");
+  EXPECT_EQ(for_few.kernel, "packed_slices");
   EXPECT_NE(for_few.reason.find("fewer than 20000 entries"), std::string::npos) << for_few.reason;
   const auto for_many = nz::make_plan(a, {.expected_multiplies = 500});
   EXPECT_GT(for_many.report().candidates.size(), 1U);
   EXPECT_GT(for_many.report().csr_seconds, 0);
   expect_right(for_many, a);
+}
+
+TYPED_TEST(Plan, ConvertsWithoutMeasuringWhatHasAThousandEntriesForAHundredMultiplies) {
+  using V = TypeParam;
+  const auto kernel_for = [](const char* spec, nz::plan_options options) {
+    const auto a = nz::generate::from_spec<V>(spec);
+    const auto made = nz::make_plan(a, options);
+    expect_right(made, a);
+    EXPECT_TRUE(made.report().candidates.empty());
+    return made.kernel();
+  };
+  EXPECT_EQ(kernel_for("poisson2d:16", {}), "packed_slices");  // 1216 entries
+  EXPECT_EQ(kernel_for("poisson2d:14", {}), "csr_balanced");   // 924
+  EXPECT_EQ(kernel_for("poisson2d:30", {.expected_multiplies = 100}), "packed_slices");
+  EXPECT_EQ(kernel_for("poisson2d:30", {.expected_multiplies = 99}), "csr_balanced");
 }
 
 TYPED_TEST(Plan, NeverTakesMoreThanTheMemoryBudget) {

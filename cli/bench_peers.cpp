@@ -347,6 +347,7 @@ template <class V> class peer_entry final : public entry {
     record_failure(result, [this] {
       start();
       if (!result.is_refused()) check();
+      if (result.is_right()) process_->wait_until_idle();
     });
     if (!result.is_right()) release();
   }

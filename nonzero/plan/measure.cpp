@@ -51,9 +51,16 @@ struct sampled {
   bool has_failed = false;
   std::vector<double> times = {};  // of one call
 
-  void add(double seconds) {
+  void add(double seconds, double shortest) {
     has_failed = !std::isfinite(seconds);
     times.push_back(seconds / calls);
+    // Something else was running when the calls were counted.
+    if (!has_failed && seconds < shortest) calls = more_calls(seconds, shortest);
+  }
+  /// Aims a little past the shortest sample, at most tenfold: the first calls say little about later ones.
+  int more_calls(double took_now, double shortest) const {
+    const double times_as_many = std::clamp(1.2 * shortest / std::max(took_now, 1e-9), 1.0, 10.0);
+    return static_cast<int>(std::clamp(times_as_many * calls, calls + 1.0, double{most_calls}));
   }
   timing result() {
     if (has_failed || times.empty()) return {};
@@ -79,10 +86,7 @@ sampled start_sampling(const timed_calls& run, device_kind kind, double budget) 
     return out;
   }
   while (out.took < shortest && out.calls < most_calls) {
-    // Aims a little past it, at most tenfold: the first calls say little about later ones.
-    out.calls =
-        std::min(out.calls * std::clamp(static_cast<int>(1.2 * shortest / std::max(out.took, 1e-9)), 2, 10),
-                 most_calls);
+    out.calls = out.more_calls(out.took, shortest);
     out.took = probe(out.calls);
   }
   if (kind != device_kind::emulator)  // the clocks of processors rise with work
@@ -189,7 +193,7 @@ std::vector<timing> measure_in_turns(device_kind kind, std::span<const timed_cal
     if (options.report) options.report(static_cast<double>(round) / rounds);
     for (sampled& c : all) {
       if (c.has_failed) continue;
-      c.add(c.run(c.calls));
+      c.add(c.run(c.calls), shortest_sample(kind));
       if (options.rest_seconds > 0)
         std::this_thread::sleep_for(std::chrono::duration<double>(options.rest_seconds));
     }

@@ -184,6 +184,14 @@ TEST(MeasureInTurns, GivesEachAsManyCallsAsTheClockNeeds) {
   EXPECT_NEAR(found[0].seconds, 1e-6, 1e-12);
 }
 
+TEST(MeasureInTurns, GivesMoreCallsToOneThatWasSlowWhileTheyWereCounted) {
+  std::string turns;
+  const nz::timed_calls all[] = {scripted('a', turns, [](int turn) { return turn < 8 ? 1e-3 : 1e-5; })};
+  const auto found = nz::measure_in_turns(nz::device_kind::cpu, all, {.budget_seconds = 0.2});
+  EXPECT_GE(found[0].calls_per_sample, 200);
+  EXPECT_DOUBLE_EQ(found[0].seconds, 1e-5);
+}
+
 TEST(MeasureInTurns, WhatDisturbsForAWhileDisturbsAllAlike) {
   // From its fortieth to its sixtieth turn each takes twice as long; the medians of both show it, or of none.
   const auto disturbed = [](int turn) { return turn >= 40 && turn < 60 ? 0.02 : 0.01; };

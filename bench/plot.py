@@ -108,16 +108,20 @@ def draw(device):
         for y, entry in ((y, found[name]) for y, name in enumerate(names) if name in found):
             plan, peer = (entry[0]["compulsory_bytes"] / r["seconds"] / 1e9 for r in entry[1:3])
             axis.plot([peer, plan], [y, y], color="0.75", zorder=1)
-            axis.scatter([peer], [y], facecolor="white", edgecolor="0.3", zorder=2, label="fastest peer" if y == 0 else None)
-            axis.scatter([plan], [y], color="tab:green" if plan >= peer else "tab:red", zorder=3, label="plan" if y == 0 else None)
+            axis.scatter([peer], [y], facecolor="white", edgecolor="0.3", zorder=2)
+            axis.scatter([plan], [y], color="tab:green" if plan >= peer else "tab:red", zorder=3)
             axis.annotate(f" {ratio(entry):.2f}", (1.0, y), xycoords=("axes fraction", "data"), va="center", fontsize=8)
         axis.axvline(max(e[3] for e in found.values()) / 1e9, color="tab:blue", linestyle="--", label="memory bandwidth")
         axis.set(xscale="log", title=precision, xlabel="GB/s over the bytes that CSR must move")
         axis.set_yticks(range(len(names)), names)
         axis.grid(axis="x", alpha=0.3)
-    axes[0][0].legend(loc="lower left", fontsize=8)
+    marks = [plot.Line2D([], [], marker="o", linestyle="", markerfacecolor=face, markeredgecolor=edge, label=label)
+             for face, edge, label in (("white", "0.3", f"fastest {DEVICES[device][1]}"), ("tab:green", "tab:green", "plan, faster"),
+                                       ("tab:red", "tab:red", "plan, slower"))]
+    figure.legend(handles=[*marks, plot.Line2D([], [], color="tab:blue", linestyle="--", label="memory bandwidth")],
+                  loc="lower center", ncols=4, fontsize=8, frameon=False)
     figure.suptitle(f"{DEVICES[device][0]}: plan and fastest {DEVICES[device][1]}; at the right, how many times as fast the plan is")
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0.2 / figure.get_figheight(), 1, 1))
     figure.savefig(ROOT / f"docs/images/plans-{device}.svg", metadata={"Date": None})
 
 

@@ -3,8 +3,9 @@
 // other: x is then loaded by vectors too.
 // Good: stencils and bands (runs), columns that follow each other, values that repeat or are exact in single,
 // columns near each other, short rows of changing length (sorted within the slice, so that no branch depends
-// on a single row). Bad: full values and far columns only: nothing is saved. Traffic: from x and y only
-// (stencils) to 12 bytes per entry and 6 per row in double, plus the gather of x.
+// on a single row).
+// Bad: full values and far columns only: nothing is saved.
+// Traffic: from x and y only (stencils) to 12 bytes per entry and 6 per row in double, plus the gather of x.
 #include <algorithm>
 #include <cstring>
 #include <utility>

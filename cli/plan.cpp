@@ -86,7 +86,7 @@ void set_up_plan(command& c) {
   c.number("--expected", options.plan.expected_multiplies, "N", {1, 1e15},
            "Expected multiplies: a conversion must pay for itself within them (200)");
   c.number("--memory-budget", options.budget_mib, "MIB", {0, 1e12},
-           "MiB that the matrix may take (1.15 times the size of CSR, on a GPU 1.1 times, plus 64 KiB)");
+           "MiB that the matrix may take (1.15 times the size of CSR, on a GPU 1.1 times, plus 1 MiB)");
   c.kernel(options.plan.kernel);
   c.flag("--no-reorder", options.no_reorder, "On the CPU: do not reorder rows and columns");
   c.remember(options.plan.remembered);

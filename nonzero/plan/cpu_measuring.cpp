@@ -49,6 +49,9 @@ constexpr double sample_error = 0.25;
 /// A sample that says a kernel is so many times as slow as the baseline is taken again: another program, or
 /// the host of a virtual machine, may have had the processor.
 constexpr double doubtful_slowdown = 4;
+/// Where less of the baseline's time is explained by its bytes and instructions, it is timed again: another
+/// program may have had a processor.
+constexpr double least_explained = 0.5;
 /// In multiplies by the baseline. Most conversions take 3 to 15.
 constexpr double long_conversion = 20;
 /// The fraction of all the time to come that may go into samples.
@@ -205,9 +208,15 @@ template <class A, class V> std::vector<plan_candidate> cpu_measuring<A, V>::mea
   sample_ = make_sample(a_);
   scale_ = csr_bytes() / static_cast<double>(footprint_of(sample_).bytes);
   baseline_seconds_ = time_baseline();
-  bytes_per_second = std::max(read_speed(a_), static_cast<double>(baseline_->traffic()) / baseline_seconds_);
+  const auto traffic = static_cast<double>(baseline_->traffic());
+  bytes_per_second = std::max(read_speed(a_), traffic / baseline_seconds_);
   // Without waiting, which is still 0, this is what bytes and instructions take.
-  waiting_seconds = std::max(0.0, baseline_seconds_ - predict_whole(baseline()).seconds);
+  const double explained = predict_whole(baseline()).seconds;
+  if (explained < least_explained * baseline_seconds_) {
+    baseline_seconds_ = std::min(baseline_seconds_, time_baseline());
+    bytes_per_second = std::max(bytes_per_second, traffic / baseline_seconds_);
+  }
+  waiting_seconds = std::max(0.0, baseline_seconds_ - explained);
   return {baseline_candidate(baseline_name, baseline_seconds_, csr_bytes())};
 }
 

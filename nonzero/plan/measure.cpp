@@ -60,7 +60,7 @@ struct sampled {
   /// Aims a little past the shortest sample, at most tenfold: the first calls say little about later ones.
   int more_calls(double took_now, double shortest) const {
     const double times_as_many = std::clamp(1.2 * shortest / std::max(took_now, 1e-9), 1.0, 10.0);
-    return static_cast<int>(std::clamp(times_as_many * calls, calls + 1.0, double{most_calls}));
+    return static_cast<int>(std::min(std::max(times_as_many * calls, calls + 1.0), double{most_calls}));
   }
   timing result() {
     if (has_failed || times.empty()) return {};

@@ -127,6 +127,7 @@ def draw(device):
 
 def add(source, name, machine):
     run = json.loads(pathlib.Path(source).read_text())
+    run.pop("summary", None)  # it follows from the rest, and has the paths of the machine
     for matrix in run["matrices"]:
         matrix["matrix"] = short_name(matrix["matrix"])
         matrix["results"] = [{f: r[f] for f in FIELDS if r.get(f) is not None} for r in matrix["results"]]

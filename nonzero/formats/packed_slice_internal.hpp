@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <nonzero/formats/packed.hpp>
@@ -42,6 +43,33 @@ struct packed_draft {
   std::vector<index> quads;              // of each of the slice's rows; empty: none has any
   packed_sizes sizes{};
 };
+
+/// body(k, value) for the entries of row i, on diagonal k of those that rise and hold all of the row's.
+template <class V, class Body>
+void for_each_on_diagonals(csr_view<V> a, index i, std::span<const index> diagonals, const Body& body) {
+  std::size_t k = 0;
+  for (offset entry = a.row_begin[i]; entry < a.row_begin[i + 1]; ++entry, ++k) {
+    while (diagonals[k] < a.col[entry] - i) ++k;
+    body(static_cast<index>(k), a.val[entry]);
+  }
+}
+
+/// body(k, is_quad) for the entries k of row i outside quads, and for the first of each quad.
+template <class V, class Body> void for_each_quad_or_entry(csr_view<V> a, index i, const Body& body) {
+  constexpr index entries = packed<V>::quad_entries;
+  const offset end = a.row_begin[i + 1];
+  for (offset k = a.row_begin[i]; k < end;) {
+    const bool is_quad = k + entries <= end && a.col[k + entries - 1] - a.col[k] == entries - 1;
+    body(k, is_quad);
+    k += is_quad ? entries : 1;
+  }
+}
+
+template <class V>
+index length_outside_quads(csr_view<V> a, index first, const packed_draft& draft, std::uint16_t local) {
+  const index quads = draft.quads.empty() ? 0 : draft.quads[local];
+  return static_cast<index>(a.row_length(first + local)) - packed<V>::quad_entries * quads;
+}
 
 template <class V> packed_draft draft_slice(csr_view<V> a, index first, index last);
 /// Writes slice number `slice` into arrays that have the room, at `at`.

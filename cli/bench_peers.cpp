@@ -206,8 +206,8 @@ class peer_process {
     return answer;
   }
 
-  /// Waits until its threads sleep, for a fifth of a second at most. GCC's OpenMP spins for 5 to 20 ms after
-  /// a parallel region, on the processors that the next entry is timed on.
+  /// Waits until its threads sleep, for a fifth of a second at most. GCC's OpenMP spins for some
+  /// milliseconds after a parallel region, on the processors that the next entry is timed on.
   void wait_until_idle() const {
     for (int pauses = 0; pauses < 400 && is_running(); ++pauses)
       std::this_thread::sleep_for(std::chrono::microseconds(500));

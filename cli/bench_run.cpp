@@ -18,7 +18,7 @@ namespace {
 /// entry.
 constexpr double rest_seconds = 3e-3;
 
-/// Others had the caches since: a cache that keeps what another evicts needs more than one pass. Peers do the
+/// Others had the caches since: after a single multiply, samples were up to a fifth too long. Peers do the
 /// same (bench/peers/protocol.hpp).
 constexpr int warm_up_calls(int calls) { return 1 + calls / 2; }
 

@@ -27,8 +27,8 @@ constexpr std::string_view baseline_name = "csr_balanced";
 /// Below both, measuring takes longer than it could save: entries, and entries times multiplies to come.
 constexpr offset fewest_entries = 20'000;
 constexpr double fewest_products = 2e6;
-/// From both on, this kernel pays without being measured: 10 to 20 ns an entry for the conversion, 0.1 to 0.6
-/// ns an entry less for a multiply. With fewer entries its slices and runs count.
+/// From both on, this kernel pays without being measured: 5 to 30 ns an entry for the conversion, 0.1 to 2 ns
+/// an entry less for a multiply. With fewer entries it saves little or nothing.
 constexpr std::string_view unmeasured_name = "packed_slices";
 constexpr offset fewest_unmeasured_entries = 1'000;
 constexpr std::int64_t fewest_unmeasured_multiplies = 100;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <nonzero/gpu/fused_epilogue.cuh>
 #include <nonzero/gpu/load.cuh>
@@ -26,6 +27,8 @@ struct split_rule {
            : entries <= longest_whole ? 1
                                       : (entries + longest_segment - 1) / longest_segment;
   }
+  /// For a row of n segments: a sum of these counts segments and, 2^32 times, split rows.
+  __device__ static std::int64_t counted(offset n) { return n > 1 ? (std::int64_t{1} << 32) + n : n; }
 };
 /// Where segment s of n begins: lengths differ by at most 1.
 __device__ inline offset begin_of_segment(offset entries, offset n, offset s) {
@@ -33,16 +36,15 @@ __device__ inline offset begin_of_segment(offset entries, offset n, offset s) {
   return s * (entries / n) + (s < longer ? s : longer);
 }
 
-/// For each row the number of its segments, plus 2^32 if it has several; and a 0 behind the last row. Prefix
-/// sums of these count segments and split rows at once. To `entries`, unless null, goes the length of each
-/// long row, and 0 for short ones.
+/// For each row what split_rule::counted says, and a 0 behind the last row. To `entries`, unless null, goes
+/// the length of each long row, and 0 for short ones.
 template <class Offset>
 __global__ void count_segments_kernel(index rows, const Offset* __restrict__ row_begin, split_rule rule,
                                       std::int64_t* __restrict__ count, Offset* __restrict__ entries) {
   const std::int64_t i = thread_in_grid();
   if (i > rows) return;
   const offset length = i < rows ? row_begin[i + 1] - row_begin[i] : 0, n = rule.segments_of(length);
-  count[i] = n > 1 ? (std::int64_t{1} << 32) + n : n;
+  count[i] = split_rule::counted(n);
   if (entries != nullptr) entries[i] = static_cast<Offset>(n > 0 ? length : 0);
 }
 
@@ -130,17 +132,18 @@ template <class V, class Offset> struct device_segments {
   scratch_array<unsigned> summed;
 
   device_segments() = default;
-  /// The entries of row i are at entry[i] of wherever they are; if that is null, at row_begin[i].
+  /// The entries of row i are at entry[i] of wherever they are; if that is null, at row_begin[i]. `known`: of
+  /// all rows, as split_rule::counted; without it, the host waits for this number.
   template <class Queue>
   device_segments(Queue& queue, const std::shared_ptr<device>& on, index rows, const Offset* row_begin,
-                  split_rule rule, Offset* entry) {
+                  split_rule rule, Offset* entry, std::optional<std::int64_t> known = {}) {
     const std::int64_t counts = std::int64_t{rows} + 1;
     auto before = queue.template temporary<std::int64_t>(static_cast<std::size_t>(counts));
     launch_threads(queue, "count_segments", counts, count_segments_kernel<Offset>, rows, row_begin, rule,
                    before.data(), entry);
     queue.exclusive_sum(before.data(), before.data(), counts);
     if (entry != nullptr) queue.exclusive_sum(entry, entry, counts);
-    const std::int64_t total = queue.read(before.data() + rows);
+    const std::int64_t total = known ? *known : queue.read(before.data() + rows);
     const auto segments = static_cast<std::size_t>(total & 0xffffffff),
                split_rows = static_cast<std::size_t>(total >> 32);
     row = vector<index>(on, segments);
@@ -171,7 +174,7 @@ template <class V, class Offset> struct device_segments {
 /// entries in flight.
 template <int Lanes, int Ahead, class V, class A, class Offset>
 __device__ __forceinline__ V sum_of_entries(Offset begin, Offset end, const index* __restrict__ col,
-                                            entry_values<A> values, const V* __restrict__ x) {
+                                            entry_values<A> values, const V* x) {
   V sum = 0;
   for (Offset k = begin + static_cast<int>(threadIdx.x % Lanes); k < end; k += Lanes * Ahead) {
     index j[Ahead];
@@ -222,7 +225,7 @@ __device__ __forceinline__ void finish_segment(const segment_sums<V>& a, std::in
 /// A warp per segment, for the first a.blocks() blocks of a grid.
 template <class A, class V, class Offset, class Finish>
 __device__ __forceinline__ void sum_segment(const segment_view<V, Offset>& a, const index* __restrict__ col,
-                                            entry_values<A> values, const V* __restrict__ x, Finish& finish) {
+                                            entry_values<A> values, const V* x, Finish& finish) {
   const std::int64_t segment = thread_in_grid() / 32;
   if (segment >= a.segments) return;  // the whole warp
   const index row = a.row[segment], segments = a.segments_of(row);

@@ -25,6 +25,9 @@ template <class T> struct scratch_array {
   T* in(std::byte* set) const { return reinterpret_cast<T*>(set + at); }
 };
 
+/// As what a GPU allocates is aligned.
+constexpr std::size_t aligned_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
 /// The arrays of a set, one behind the other.
 class scratch_layout {
  public:
@@ -33,11 +36,10 @@ class scratch_layout {
   };
 
   template <class T> scratch_array<T> add(std::int64_t count) {
-    // As what a GPU allocates is aligned. The gap shows AddressSanitizer an array's end.
-    constexpr std::size_t alignment = 256, gap = 32;
+    constexpr std::size_t gap = 32;  // shows AddressSanitizer an array's end
     const auto numbers = static_cast<std::size_t>(count);
     if (numbers > std::numeric_limits<std::size_t>::max() / 2 / sizeof(T)) throw std::bad_array_new_length();
-    const std::size_t at = (bytes_ + alignment - 1) / alignment * alignment;
+    const std::size_t at = aligned_up(bytes_);
     if (numbers == 0) return {at};
     arrays_.push_back({at, numbers * sizeof(T)});
     bytes_ = at + numbers * sizeof(T) + gap;

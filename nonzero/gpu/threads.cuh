@@ -18,16 +18,18 @@ __device__ inline std::int64_t thread_in_grid() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-/// In a kernel that a launch_dependent follows: that launch may be set up once all blocks of this one have
-/// started.
+/// In a kernel that a launch_dependent follows: its blocks may start once all blocks of this one have called
+/// this or ended. Without it they start when all have ended, which still saves the time of a launch.
 __device__ inline void trigger_dependent_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
-/// In a kernel that is launched by launch_dependent: waits until all earlier launches are done. What they
-/// write must not be read before, and must not be a const __restrict__ parameter: the compiler might read it
-/// ahead of the wait.
+/// In a kernel that is launched by launch_dependent: waits until all earlier launches are done. What they may
+/// write must not be read before; only what the library wrote when the matrix was prepared may be. It must not
+/// be a const __restrict__ parameter, nor read by load_constant: the compiler might read it ahead of the wait.
+/// In every such kernel at least the threads that read or write what other launches do must call it: the next
+/// launch waits for this one, and through it for the launches before.
 __device__ inline void wait_for_prerequisite() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

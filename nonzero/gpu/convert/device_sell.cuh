@@ -47,32 +47,31 @@ template <class A, class Offset, class V = A> struct device_sell {
     row = vector<index>(options.on, size(rows));
     auto shapes = queue.template temporary<window_shape>(size(windows));
     auto step = queue.template temporary<std::uint32_t>(size(rows));
-    auto before = queue.template temporary<std::int64_t>(size(2 * (windows + 1) + 1));
+    auto before = queue.template temporary<std::int64_t>(size(3 * (windows + 1) + 1));
+    // A row that is split has a counter, which takes longer than a second round of entries; where there is
+    // one anyway, one round each.
+    const split_rule rule{offset{32} * most, longest_segment, offset{threads_per_block} * most};
     queue.launch("sell_slices (windows)", windows + 1, threads_per_block, shape_windows_kernel<A, Offset>,
-                 from.view(), windows, most, row.data(), shapes.data(), step.data(), before.data());
-    queue.exclusive_sum(before.data(), before.data(), 2 * (windows + 1));
-    // From the sum of the first half on: one copy is faster than one for each of three numbers.
-    const auto sums = queue.read_array(before.data() + windows, size(windows + 3));
-    const std::int64_t in_windows = sums.front(), with_long = sums[size(windows + 1)], differ = sums.back();
+                 from.view(), windows, most, rule, row.data(), shapes.data(), step.data(), before.data());
+    queue.exclusive_sum(before.data(), before.data(), 3 * (windows + 1));
+    // From the sum of the first array on: one copy is faster than one for each of four numbers.
+    const auto sums = queue.read_array(before.data() + windows, size(2 * windows + 4));
+    const std::int64_t in_windows = sums.front(), with_segments = sums[size(windows + 1)],
+                       with_steps = sums[size(2 * (windows + 1))], differ = sums.back();
     if (differ == 0) one_value = find_one_value(queue, from.view());
     // Padding has an x of 0, and any number times 0 must be 0.
     if (one_value && !std::isfinite(*one_value)) one_value.reset();
     const std::int64_t window_slices = in_windows >> 32, window_steps = in_windows & 0xffffffff;
-    const bool has_long_rows = with_long > in_windows;
 
-    // A row that is split has a counter, which takes longer than a second round of entries; where there is
-    // one anyway, one round each.
-    const split_rule rule{offset{32} * most, longest_segment, offset{threads_per_block} * most};
-    if (has_long_rows)
-      segments = device_segments<V, Offset>(queue, options.on, rows, from.row_begin.data(), rule, nullptr);
+    if (with_segments > in_windows)
+      segments = device_segments<V, Offset>(queue, options.on, rows, from.row_begin.data(), rule, nullptr,
+                                            with_segments - in_windows);
     auto segment_step = queue.template temporary<std::int64_t>(size(segments.size() + 1));
     launch_threads(queue, "sell_slices (segments)", segments.size() + 1, count_segment_steps_kernel<Offset>,
                    segments.size(), segments.list(), segment_step.data());
-    std::int64_t segment_steps = 0;
-    if (has_long_rows) {
+    if (segments.size() > 0)
       queue.exclusive_sum(segment_step.data(), segment_step.data(), segments.size() + 1);
-      segment_steps = queue.read(segment_step.data() + segments.size());
-    }
+    const std::int64_t segment_steps = with_steps - with_segments;
     const std::int64_t slices = slices_of_segment * segments.size() + window_slices,
                        steps = segment_steps + window_steps;
     require_fits(from, slices, steps, options.budget);

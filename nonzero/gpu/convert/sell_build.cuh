@@ -52,11 +52,12 @@ struct alignas(16) sell_slice {
 template <class A, int N>
 constexpr int values_per_load = N * sizeof(A) <= 16 ? N : 16 / static_cast<int>(sizeof(A));
 
-/// Calls load(size, at, first) for each pack of a lane's entries, then use(size, first): the pack has `size`
-/// entries, a compile-time constant, begins with step `at` of the slice, and goes to registers from `first`
-/// on, a constant too once inlined. So all loads are in flight before the first is used.
-template <int Most, class Load, class Use>
-__device__ __forceinline__ void with_packs(int entries, Load load, Use use) {
+/// Calls load(size, at, first) for each pack of a lane's entries, then wait(), then use(size, first): the
+/// pack has `size` entries, a compile-time constant, begins with step `at` of the slice, and goes to
+/// registers from `first` on, a constant too once inlined. So all loads are in flight before the first is
+/// used.
+template <int Most, class Load, class Wait, class Use>
+__device__ __forceinline__ void with_packs(int entries, Load load, Wait wait, Use use) {
   using one = std::integral_constant<int, 1>;
   using two = std::integral_constant<int, 2>;
   using four = std::integral_constant<int, 4>;
@@ -64,6 +65,7 @@ __device__ __forceinline__ void with_packs(int entries, Load load, Use use) {
   if (entries == Most) {
     load(four{}, 0, 0);
     if constexpr (Most == 8) load(four{}, 4, 4);
+    wait();
     use(four{}, 0);
     if constexpr (Most == 8) use(four{}, 4);
   } else {
@@ -71,6 +73,7 @@ __device__ __forceinline__ void with_packs(int entries, Load load, Use use) {
       if ((entries & 4) != 0) load(four{}, 0, 0);
     if ((entries & 2) != 0) load(two{}, entries & 4, Most - 4);
     if ((entries & 1) != 0) load(one{}, entries & 6, Most - 2);
+    wait();
     if constexpr (Most == 8)
       if ((entries & 4) != 0) use(four{}, 0);
     if ((entries & 2) != 0) use(two{}, Most - 4);
@@ -115,23 +118,39 @@ struct rows_of_slice {
   __device__ int lanes() const { return 32 >> lane_class; }
 };
 
-// A block for each window of 1,024 rows sorts them by length and finds the slices. For window w, writes to
-// before[w] its slices times 2^32 plus their steps, and to before[windows + 1 + w] how many of its rows are
-// too long for a slice. One more block writes the 0 behind each, and behind those 1 if values are known to
-// differ. To step[p], if a slice begins with place p, goes the number of steps of the slices before it in the
-// window.
-// Good: any lengths.
-// Traffic: 12 bytes per row with 32-bit offsets.
-// Source: ours.
+/// A segment of a long row has a block: a slice for each of its warps, of up to 8 entries for each lane.
+constexpr int slices_of_segment = threads_per_block / 32;
+constexpr offset longest_segment = threads_per_block * 8;
+
+/// The entries of a lane of such a segment: the slices differ by at most 1 entry, and the first has the most.
+__device__ inline int lane_entries_of_segment(offset entries) {
+  const offset of_first = (entries + slices_of_segment - 1) / slices_of_segment;
+  return static_cast<int>((of_first + 31) / 32);
+}
+/// The steps of all slices of a row's segments, which are as long as begin_of_segment says.
+__device__ inline offset steps_of_segments(offset entries, offset segments) {
+  const offset shorter = entries / segments, longer = entries % segments;
+  return slices_of_segment * (longer * lane_entries_of_segment(shorter + 1) +
+                              (segments - longer) * lane_entries_of_segment(shorter));
+}
+
+// A block for each window of 1,024 rows sorts them by length and finds the slices. To step[p], if a slice
+// begins with place p, goes the number of steps of the slices before it in the window. To `before` go three
+// arrays, each with a number for every window and a 0: of window w its slices times 2^32 plus their steps;
+// the segments of its long rows plus 2^32 for each split row; the steps of these segments. The block after
+// those of the windows writes the zeros, and behind the last 1 if values are known to differ. Good: any
+// lengths. Traffic: 12 bytes per row with 32-bit offsets. Source: ours.
 template <class A, class Offset>
 __global__ void __launch_bounds__(threads_per_block)
-    shape_windows_kernel(csr_view<A, Offset> from, std::int64_t windows, int most, index* __restrict__ row,
-                         window_shape* __restrict__ shapes, std::uint32_t* __restrict__ step,
-                         std::int64_t* __restrict__ before) {
+    shape_windows_kernel(csr_view<A, Offset> from, std::int64_t windows, int most, split_rule rule,
+                         index* __restrict__ row, window_shape* __restrict__ shapes,
+                         std::uint32_t* __restrict__ step, std::int64_t* __restrict__ before) {
   __shared__ shared_array<std::uint64_t, rows_per_window> key;
   __shared__ shared_array<unsigned, rows_per_window> steps;
   __shared__ shared_array<int, lane_classes + 1> begin;
-  __shared__ shared<unsigned> counted;
+  __shared__ shared<unsigned> different;
+  __shared__ shared<unsigned long long> segments;
+  __shared__ shared<unsigned long long> segment_steps;
   const std::int64_t window = blockIdx.x, first = window * rows_per_window;
   const int thread = threadIdx.x;
   const index rows = from.rows;
@@ -141,18 +160,17 @@ __global__ void __launch_bounds__(threads_per_block)
     const offset entries = from.nnz(), sampled = thread * (entries / threads_per_block);
     const bool differs = entries > 0 && bits_of_value(from.value(static_cast<Offset>(sampled))) !=
                                             bits_of_value(from.value(Offset{0}));
-    if (thread == 0) counted = 0;
+    if (thread == 0) different = 0;
     __syncthreads();
-    if (differs) atomicAdd(&counted, 1U);
+    if (differs) atomicAdd(&different, 1U);
     __syncthreads();
-    if (thread != 0) return;
-    before[windows] = before[2 * windows + 1] = 0;
-    before[2 * windows + 2] = counted > 0 ? 1 : 0;
+    if (thread < 3) before[thread * (windows + 1) + windows] = 0;
+    if (thread == 3) before[3 * (windows + 1)] = different > 0 ? 1 : 0;
     return;
   }
-  const auto longest = static_cast<Offset>(32 * most);
+  const auto longest = static_cast<Offset>(rule.longest_short);
   const int in_window = static_cast<int>(rows - first < rows_per_window ? rows - first : rows_per_window);
-  if (thread == 0) counted = 0;
+  if (thread == 0) segments = segment_steps = 0;
   sort_window(rows, row_begin, first, longest, key);
   if (thread <= lane_classes)
     begin[thread] = thread == lane_classes ? in_window : partition_point(0, in_window, [&](int p) {
@@ -168,14 +186,14 @@ __global__ void __launch_bounds__(threads_per_block)
         s < slices ? (row_key::length(key[of.first]) + (of.lanes() - 1)) / of.lanes() : std::uint64_t{0};
     steps[s] = static_cast<unsigned>(entries);
   }
-  unsigned mine_long = 0;
   for (int p = thread; p < in_window; p += threads_per_block) {
     const int r = row_key::row(key[p]);
-    const bool is_long = is_apart(row_begin, first + r, longest);
-    mine_long += is_long ? 1 : 0;
-    row[first + p] = is_long ? -1 : static_cast<index>(first + r);
+    const offset entries = row_begin[first + r + 1] - row_begin[first + r], n = rule.segments_of(entries);
+    row[first + p] = n > 0 ? -1 : static_cast<index>(first + r);
+    if (n == 0) continue;
+    atomicAdd(&segments, static_cast<unsigned long long>(rule.counted(n)));
+    atomicAdd(&segment_steps, static_cast<unsigned long long>(steps_of_segments(entries, n)));
   }
-  if (mine_long > 0) atomicAdd(&counted, mine_long);
   __syncthreads();
   const unsigned all_steps = exclusive_sum_in_block<rows_per_window>(steps);
   __syncthreads();
@@ -184,12 +202,9 @@ __global__ void __launch_bounds__(threads_per_block)
   if (thread != 0) return;
   shapes[window] = shape;
   before[window] = (std::int64_t{slices} << 32) + all_steps;
-  before[windows + 1 + window] = counted;
+  before[windows + 1 + window] = static_cast<std::int64_t>(segments);
+  before[2 * (windows + 1) + window] = static_cast<std::int64_t>(segment_steps);
 }
-
-/// A segment of a long row has a block: a slice for each of its warps, of up to 8 entries for each lane.
-constexpr int slices_of_segment = threads_per_block / 32;
-constexpr offset longest_segment = threads_per_block * 8;
 
 /// The entries of one of these slices, of a segment with entries [begin, end).
 struct slice_of_segment {
@@ -200,10 +215,6 @@ struct slice_of_segment {
                  to = begin_of_segment(end - begin, slices_of_segment, slice + 1);
     return {begin + from, to - from};
   }
-  /// Of a lane, in each of the slices: their entries differ by at most 1, and the first has the most.
-  __device__ static int entries_of_lane(offset begin, offset end) {
-    return static_cast<int>((find(begin, end, 0).entries + 31) / 32);
-  }
 };
 
 /// The steps of all slices of each segment, and a 0 behind the last.
@@ -212,8 +223,7 @@ __global__ void count_segment_steps_kernel(std::int64_t segments, segment_list<O
                                            std::int64_t* __restrict__ steps) {
   const std::int64_t s = thread_in_grid();
   if (s > segments) return;
-  steps[s] =
-      s < segments ? slices_of_segment * slice_of_segment::entries_of_lane(list.begin[s], list.end[s]) : 0;
+  steps[s] = s < segments ? slices_of_segment * lane_entries_of_segment(list.end[s] - list.begin[s]) : 0;
 }
 
 /// Where the rows of each slice are found.
@@ -285,7 +295,7 @@ __global__ void describe_slices_kernel(slice_source<Offset> from, std::int64_t s
     mine = lane_of_segment(from, s, lane);
     shape.lanes_log = 5;
     out.first = from.list.row[segment];
-    shape.entries = slice_of_segment::entries_of_lane(from.list.begin[segment], from.list.end[segment]);
+    shape.entries = lane_entries_of_segment(from.list.end[segment] - from.list.begin[segment]);
     out.begin =
         static_cast<std::uint32_t>(from.segment_step[segment] + s % slices_of_segment * shape.entries);
   } else {
@@ -374,7 +384,7 @@ __global__ void fill_slices_kernel(slice_source<Offset> from, std::int64_t slice
   for (int k = 0; k < to.entries(); k += Most) {
     const int left = to.entries() - k;
     with_packs<Most>(
-        left < Most ? left : Most, [&](auto size, int at, int) { copy_pack(size, k + at); },
+        left < Most ? left : Most, [&](auto size, int at, int) { copy_pack(size, k + at); }, [] {},
         [](auto, int) {});
   }
   __syncwarp();  // every lane has read the slice

@@ -1,13 +1,14 @@
 #include <cstdint>
 
+#include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 
 #include <nonzero/gpu/cuda/gpu.cuh>
 
-// Scans, sorts and reductions for conversions, by CUB. They are compiled here once, for the types at the end,
-// as CUB takes long to compile.
+// Scans, sorts and reductions for conversions, with CUB. They are compiled here once, for the types at the
+// end, as CUB takes long to compile.
 namespace nz {
 namespace {
 
@@ -19,9 +20,34 @@ template <class Work> void with_work_space(cuda_gpu& on, cudaStream_t in, const 
   require_success(work(memory.data(), bytes), name);
 }
 
+constexpr int scan_threads = 1024, scanned_by_thread = 8;
+/// Up to so many numbers are summed by one block, sooner than CUB's launches begin.
+constexpr std::int64_t most_in_block = 2 * scan_threads * scanned_by_thread;
+
+template <class T>
+__global__ void __launch_bounds__(scan_threads) scan_in_block_kernel(const T* in, T* out, int n) {
+  using scan = cub::BlockScan<T, scan_threads>;
+  __shared__ typename scan::TempStorage shared;
+  T before = 0;
+  for (int first = 0; first < n; first += scan_threads * scanned_by_thread) {
+    const int at = first + static_cast<int>(threadIdx.x) * scanned_by_thread;
+    T mine[scanned_by_thread];
+    for (int q = 0; q < scanned_by_thread; ++q) mine[q] = at + q < n ? in[at + q] : T{0};
+    T all;
+    scan(shared).ExclusiveSum(mine, mine, all);
+    for (int q = 0; q < scanned_by_thread; ++q)
+      if (at + q < n) out[at + q] = before + mine[q];
+    before += all;
+    __syncthreads();  // before `shared` is used again
+  }
+}
+
 }  // namespace
 
 template <class T> void cuda_queue::exclusive_sum(const T* in, T* out, std::int64_t n) {
+  if (n <= most_in_block)
+    return launch("exclusive_sum", n > 0 ? 1 : 0, scan_threads, scan_in_block_kernel<T>, in, out,
+                  static_cast<int>(n));
   with_work_space(on_, in_, "cub::DeviceScan::ExclusiveSum", [&](void* memory, std::size_t& bytes) {
     return cub::DeviceScan::ExclusiveSum(memory, bytes, in, out, n, in_);
   });

@@ -30,7 +30,7 @@ struct cuda_scratch::user {
 };
 
 struct cuda_scratch::set {
-  vector<std::byte> memory;
+  std::shared_ptr<std::byte> memory;
   std::shared_ptr<void> attached;  // destroyed before the memory
   std::mutex launching;
   std::atomic<int> waiting = 0;  // threads that the set is found for, and another thread is launching
@@ -102,9 +102,9 @@ cuda_scratch::cuda_scratch(std::shared_ptr<device> on, const gpu::scratch_layout
     : cuda_scratch(std::move(on), layout.bytes(), gpu::sets_to_begin_with(layout.bytes()), {}) {}
 
 cuda_scratch::cuda_scratch(std::shared_ptr<device> on, std::size_t bytes, int sets, attachment attach)
-    : on_(std::move(on)), bytes_(bytes), attach_(std::move(attach)) {
+    : on_(std::move(on)), bytes_(gpu::aligned_up(bytes)), attach_(std::move(attach)) {
   const current_device current(static_cast<const cuda_gpu&>(*on_).number());
-  for (int i = 0; i < sets; ++i) make();
+  if (sets > 0) make(sets);
 }
 
 cuda_scratch::~cuda_scratch() = default;
@@ -114,13 +114,18 @@ std::uint64_t cuda_scratch::bytes() const {
   return sets_.size() * bytes_;
 }
 
-cuda_scratch::set& cuda_scratch::make() const {
+/// In one allocation, as each waits for the GPU. Returns the last.
+cuda_scratch::set& cuda_scratch::make(int count) const {
   const any_capture_allowed allowed;
-  auto made = std::make_unique<set>();
-  made->memory = vector<std::byte>(on_, bytes_);
-  if (bytes_ > 0) static_cast<cuda_gpu&>(*on_).fill_with_zeros(made->memory.data(), bytes_);
-  if (attach_) made->attached = attach_(made->memory.data());
-  return *sets_.emplace_back(std::move(made));
+  const auto memory = std::make_shared<vector<std::byte>>(on_, bytes_ * static_cast<std::size_t>(count));
+  if (bytes_ > 0) static_cast<cuda_gpu&>(*on_).fill_with_zeros(memory->data(), memory->size());
+  for (int i = 0; i < count; ++i) {
+    auto made = std::make_unique<set>();
+    made->memory = {memory, memory->data() + static_cast<std::size_t>(i) * bytes_};
+    if (attach_) made->attached = attach_(made->memory.get());
+    sets_.push_back(std::move(made));
+  }
+  return *sets_.back();
 }
 
 cuda_scratch::set* cuda_scratch::find_bound_to(const user& who) const {
@@ -138,7 +143,7 @@ cuda_scratch::set& cuda_scratch::find_for(const user& who) const {
   set* found = find([](const auto& each) { return each->is_free(); });
   if (found == nullptr) found = find([](const auto& each) { return each->is_idle(); });
   if (found == nullptr) {
-    found = &make();
+    found = &make(1);
     has_events_ = has_events_ || who.capture == 0;
   }
   found->bind_to(who);
@@ -174,7 +179,7 @@ cuda_scratch::lease::~lease() {
   if (!set_.has_recorded) cudaGetLastError();  // no other stream takes this set, then
 }
 
-std::byte* cuda_scratch::lease::data() const { return set_.memory.data(); }
+std::byte* cuda_scratch::lease::data() const { return set_.memory.get(); }
 void* cuda_scratch::lease::attached() const { return set_.attached.get(); }
 
 }  // namespace nz

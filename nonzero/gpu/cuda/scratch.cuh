@@ -62,7 +62,7 @@ class cuda_scratch {
 
   set* find_bound_to(const user& who) const;
   set& find_for(const user& who) const;
-  set& make() const;
+  set& make(int count) const;
 
   std::shared_ptr<device> on_;
   std::size_t bytes_;

@@ -58,8 +58,8 @@ template <class A, class V, class Offset> struct csr_in_groups : csr_or_one_valu
 template <int Lanes, bool HasLongRows, class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_per_block, min_blocks<V>(HasLongRows))
     csr_groups_kernel(csr_view<A, Offset> a, entry_values<A> values, offset longest_short,
-                      segment_view<V, Offset> segments, const V* __restrict__ x, V* __restrict__ y,
-                      Epilogue finish) {
+                      segment_view<V, Offset> segments, const V* x, V* y, Epilogue finish) {
+  wait_for_prerequisite();
   row_epilogue<Epilogue> finish_row(finish, y);
   const std::int64_t segment_blocks = HasLongRows ? segments.blocks() : 0;
   if (HasLongRows && blockIdx.x < segment_blocks) {
@@ -107,8 +107,8 @@ struct csr_groups_launch {
   static void multiply(Queue& queue, const csr_in_groups<A, V, Offset>& a, std::byte* set, const V* x, V* y,
                        Epilogue finish) {
     const auto launch = [&](auto kernel) {
-      queue.launch("csr_groups", blocks(queue, a), threads_per_block, kernel, a.view(), a.values(),
-                   split_rule_for(a.lanes).longest_short, a.segments.view(set), x, y, finish);
+      queue.launch_dependent("csr_groups", blocks(queue, a), threads_per_block, kernel, a.view(), a.values(),
+                             split_rule_for(a.lanes).longest_short, a.segments.view(set), x, y, finish);
     };
     with_one_of<2, 4, 8, 32>(a.lanes, [&](auto lanes) {
       if (a.segments.size() == 0)

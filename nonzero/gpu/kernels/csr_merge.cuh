@@ -104,8 +104,8 @@ __device__ void finish_if_last(const row_in_tiles& row, const merge_tiles<V, Off
 template <bool FinishesSplitRows, class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(threads_per_block)
     csr_merge_kernel(csr_view<A, Offset> a, const Offset* __restrict__ row_begin, entry_values<A> values,
-                     merge_tiles<V, Offset> tiles, const V* __restrict__ x, V* __restrict__ y,
-                     Epilogue finish) {
+                     merge_tiles<V, Offset> tiles, const V* x, V* y, Epilogue finish) {
+  wait_for_prerequisite();
   __shared__ shared_array<V, most_items> product;
   __shared__ shared_array<unsigned, threads_per_block> ends;  // for each thread, of its products in sum_rows
   if constexpr (!FinishesSplitRows) trigger_dependent_launch();
@@ -214,8 +214,8 @@ struct csr_merge_launch {
   static void multiply(Queue& queue, const csr_in_tiles<A, V, Offset>& a, std::byte* set, const V* x, V* y,
                        Epilogue finish) {
     const auto launch = [&](auto kernel) {
-      queue.launch("csr_merge", a.blocks(), threads_per_block, kernel, a.view(), a.row_begin.data(),
-                   a.values(), a.tiles(set), x, y, finish);
+      queue.launch_dependent("csr_merge", a.blocks(), threads_per_block, kernel, a.view(), a.row_begin.data(),
+                             a.values(), a.tiles(set), x, y, finish);
     };
     if constexpr (std::is_same_v<Epilogue, scale_and_add<V>>)
       if (a.finishes_split_rows()) return launch(csr_merge_kernel<true, A, V, Offset, Epilogue>);

@@ -16,8 +16,8 @@ namespace nz::gpu {
 // Source: Nickolls et al. 2008, fig. 7; TUM 2013, CSR scalar kernel; ECE 408 L18.
 // A: the type of the stored values; V: of x, y and the sums. The same in the other kernels.
 template <class A, class V, class Offset, class Epilogue>
-__global__ void csr_scalar_kernel(csr_view<A, Offset> a, const V* __restrict__ x, V* __restrict__ y,
-                                  Epilogue finish) {
+__global__ void csr_scalar_kernel(csr_view<A, Offset> a, const V* x, V* y, Epilogue finish) {
+  wait_for_prerequisite();
   const std::int64_t row = thread_in_grid();
   row_epilogue<Epilogue> finish_row(finish, y);
   if (row < a.rows) {
@@ -59,8 +59,8 @@ struct csr_scalar_launch {
   }
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const shared_csr<A, Offset>& a, const V* x, V* y, Epilogue finish) {
-    queue.launch("csr_scalar", blocks(queue, a), threads_per_block, csr_scalar_kernel<A, V, Offset, Epilogue>,
-                 a.view(), x, y, finish);
+    queue.launch_dependent("csr_scalar", blocks(queue, a), threads_per_block,
+                           csr_scalar_kernel<A, V, Offset, Epilogue>, a.view(), x, y, finish);
   }
 };
 

@@ -15,8 +15,8 @@ namespace nz::gpu {
 // Traffic: 12 bytes per nonzero in double, coalesced, plus the gather of x.
 // Source: Bell & Garland 2008, §4.2, with a whole warp per row; TUM 2013, CSR vector kernel.
 template <int Lanes, class A, class V, class Offset, class Epilogue>
-__global__ void csr_vector_kernel(csr_view<A, Offset> a, const V* __restrict__ x, V* __restrict__ y,
-                                  Epilogue finish) {
+__global__ void csr_vector_kernel(csr_view<A, Offset> a, const V* x, V* y, Epilogue finish) {
+  wait_for_prerequisite();
   const std::int64_t row = thread_in_grid() / Lanes;
   const int lane = threadIdx.x % Lanes;
   row_epilogue<Epilogue> finish_row(finish, y);
@@ -58,8 +58,9 @@ struct csr_vector_launch {
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const shared_csr<A, Offset>& a, const V* x, V* y, Epilogue finish) {
     with_lanes(lanes(queue, a), [&](auto per_row) {
-      queue.launch("csr_vector", blocks(queue, a), threads_per_block,
-                   csr_vector_kernel<per_row.value, A, V, Offset, Epilogue>, a.view(), x, y, finish);
+      queue.launch_dependent("csr_vector", blocks(queue, a), threads_per_block,
+                             csr_vector_kernel<per_row.value, A, V, Offset, Epilogue>, a.view(), x, y,
+                             finish);
     });
   }
 };

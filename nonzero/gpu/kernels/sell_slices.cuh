@@ -10,10 +10,16 @@
 
 namespace nz::gpu {
 
+/// Waits for what x comes from. The next launch may then load its part of the matrix, but not the one after
+/// it: waiting blocks would crowd some multiprocessors.
+__device__ __forceinline__ void wait_for_x() {
+  wait_for_prerequisite();
+  trigger_dependent_launch();
+}
 /// The sum of up to `Most` of a lane's entries in a slice: columns and values of all, then the x of all.
 template <int Most, bool IsWide, bool HasValues, class A, class V>
 __device__ __forceinline__ V sum_of_lane(const sell_view<A, V>& a, const sell_slice& slice, int lane,
-                                         const V* __restrict__ x) {
+                                         const V* x) {
   using column = std::conditional_t<IsWide, std::uint32_t, std::uint16_t>;
   constexpr column padding = static_cast<column>(~column{0});
   column j[Most];
@@ -44,16 +50,16 @@ __device__ __forceinline__ V sum_of_lane(const sell_view<A, V>& a, const sell_sl
     for (int q = 0; q < size.value; ++q) {
       const bool is_padding = j[first + q] == padding;
       // Loaded in any case, to avoid a branch: padding counts from the column of an entry.
-      const V v_x = load_constant(x_base + (is_padding ? column{0} : j[first + q]));
+      const V v_x = x_base[is_padding ? column{0} : j[first + q]];
       sum += static_cast<V>(v[first + q]) * (is_padding ? V{0} : v_x);
     }
   };
-  with_packs<Most>(slice.entries() < Most ? slice.entries() : Most, load, use);
+  with_packs<Most>(slice.entries() < Most ? slice.entries() : Most, load, wait_for_x, use);
   return sum;
 }
 template <int Most, bool HasWide, bool HasValues, class A, class V>
 __device__ __forceinline__ V sum_of_slice(const sell_view<A, V>& a, const sell_slice& slice, int lane,
-                                          const V* __restrict__ x) {
+                                          const V* x) {
   return HasWide && slice.is_wide() ? sum_of_lane<Most, true, HasValues>(a, slice, lane, x)
                                     : sum_of_lane<Most, false, HasValues>(a, slice, lane, x);
 }
@@ -75,6 +81,7 @@ __device__ __forceinline__ void finish_segment_of_block(const segment_sums<V>& a
 // A warp per slice: 32 rows with a lane each, or 16 with two lanes each, … or one, so that no lane has more
 // than 8 entries, or 4 of a small matrix. A lane loads all of them at once, four neighbours with one load,
 // and then their x: where the cache holds the matrix, a multiply takes as long as it waits, not as it reads.
+// In a sequence of launches it loads columns and values while the launch before it ends.
 // Columns take 16 bits, counted from the least of the slice, where they are near enough. Longer rows have a
 // block for each segment of 2,048, or of 1,024 if it has several of a small matrix; they come first, as they
 // take the longest.
@@ -87,7 +94,7 @@ __device__ __forceinline__ void finish_segment_of_block(const segment_sums<V>& a
 // apart are ours.
 template <int Most, bool HasWide, bool HasValues, class A, class V, class Epilogue>
 __global__ void __launch_bounds__(threads_per_block)
-    sell_slices_kernel(sell_view<A, V> a, const V* __restrict__ x, V* __restrict__ y, Epilogue finish) {
+    sell_slices_kernel(sell_view<A, V> a, const V* x, V* y, Epilogue finish) {
   row_epilogue<Epilogue> finish_row(finish, y);
   const int lane = threadIdx.x % 32;
   const std::uint32_t s = blockIdx.x * (threads_per_block / 32) + threadIdx.x / 32;
@@ -109,18 +116,22 @@ __global__ void __launch_bounds__(threads_per_block)
     V sum = sum_of_slice<Most, HasWide, HasValues>(a, slice, lane, x);
     for (int step = 1; step < lanes; step *= 2) sum += __shfl_down_sync(full_warp, sum, step);
     if (has_row && row >= 0) finish_row(sum, row);
+  } else {
+    wait_for_x();
   }
   finish_row.publish_block_sums();
 }
 
 struct sell_slices_launch {
-  /// What the cache holds takes less time in slices than in CSR, but for small matrices: of fewer entries, or
-  /// of more where rows are of about equal lengths. Converting takes as long as some dozen multiplies save.
+  /// What the cache holds takes less time in slices than in CSR. Converting takes as long as some dozen
+  /// multiplies save; as some hundreds for small matrices, of fewer entries, or of more where rows are of
+  /// about equal lengths.
   static bool suits_cache(const device_features& a) {
     constexpr offset fewest = 1 << 15, fewest_even = 1 << 16;
-    constexpr double fewest_multiplies = 50;
+    constexpr double fewest_multiplies = 50, fewest_of_small = 500;
     const bool is_even = static_cast<double>(a.row.longest) <= 64 + 4 * a.mean_row();
-    return a.fits_cache() && a.multiplies >= fewest_multiplies && a.nnz >= (is_even ? fewest_even : fewest);
+    const bool is_small = a.nnz < (is_even ? fewest_even : fewest);
+    return a.fits_cache() && a.multiplies >= (is_small ? fewest_of_small : fewest_multiplies);
   }
 
   /// Where the cache holds x, gathering by slices waits a little less than by rows (H200: 0.93 of the time in
@@ -163,7 +174,7 @@ struct sell_slices_launch {
   static void multiply(Queue& queue, const device_sell<A, Offset, V>& a, std::byte* set, const V* x, V* y,
                        Epilogue finish) {
     const auto launch = [&](auto kernel) {
-      queue.launch("sell_slices", a.blocks(), threads_per_block, kernel, a.view(set), x, y, finish);
+      queue.launch_dependent("sell_slices", a.blocks(), threads_per_block, kernel, a.view(set), x, y, finish);
     };
     with_one_of<4, 8>(a.most, [&](auto most) {
       with_one_of<0, 1>(a.has_wide_slices(), [&](auto wide) {

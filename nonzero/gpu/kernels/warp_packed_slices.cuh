@@ -15,8 +15,8 @@ namespace nz::gpu {
 /// value_of(k, step) give what a lane has in a step that it takes part in. Other lanes compute a product and
 /// drop it: cheaper than a branch.
 template <class A, class V, class OffsetOf, class ValueOf>
-__device__ V sum_of_steps(const warp_packed_step<A>* __restrict__ step, offset steps, index first,
-                          const V* __restrict__ x, OffsetOf offset_of, ValueOf value_of) {
+__device__ V sum_of_steps(const warp_packed_step<A>* __restrict__ step, offset steps, index first, const V* x,
+                          OffsetOf offset_of, ValueOf value_of) {
   const int lane = threadIdx.x % 32;
   V sum = 0;
   for (offset k = 0; k < steps; ++k) {
@@ -48,8 +48,7 @@ __device__ V sum_of_slice(const warp_packed_pattern& p, const warp_packed_step<A
 
 /// The same for any encoding of values.
 template <class A, class V, class Offset>
-__device__ V sum_of_any_slice(const warp_packed_view<A, Offset>& a, std::int64_t slice,
-                              const V* __restrict__ x) {
+__device__ V sum_of_any_slice(const warp_packed_view<A, Offset>& a, std::int64_t slice, const V* x) {
   const warp_packed_pattern p = a.patterns[a.pattern[slice]];
   const std::int64_t at = std::int64_t{a.value[slice]} * 32 + threadIdx.x % 32;
   const auto sum_with = [&](auto value_of) {
@@ -69,8 +68,8 @@ __device__ V sum_of_any_slice(const warp_packed_view<A, Offset>& a, std::int64_t
 /// loads of x are in flight together.
 template <int Slices, class A, class V, class Finish>
 __device__ void finish_same_slices(const warp_packed_pattern& p,
-                                   const warp_packed_step<A>* __restrict__ steps, index first,
-                                   const V* __restrict__ x, Finish finish_place) {
+                                   const warp_packed_step<A>* __restrict__ steps, index first, const V* x,
+                                   Finish finish_place) {
   const int lane = threadIdx.x % 32;
   V sum[Slices] = {};
   for (offset k = p.step; k < p.step + p.steps; ++k) {
@@ -113,8 +112,8 @@ inline constexpr bool has_many_blocks = Slices == 4 && std::is_same_v<Epilogue, 
 template <int Slices, class A, class V, class Offset, class Epilogue>
 __global__ void __launch_bounds__(has_many_blocks<Slices, V, Epilogue> ? threads_per_block : 1024,
                                   has_many_blocks<Slices, V, Epilogue> ? blocks_of_four_slices : 1)
-    warp_packed_slices_kernel(warp_packed_view<A, Offset> a, const V* __restrict__ x, V* __restrict__ y,
-                              Epilogue finish) {
+    warp_packed_slices_kernel(warp_packed_view<A, Offset> a, const V* x, V* y, Epilogue finish) {
+  wait_for_prerequisite();
   const std::int64_t begin = thread_in_grid() / 32 * Slices, slices = (std::int64_t{a.rows} + 31) / 32;
   const int lane = threadIdx.x % 32;
   row_epilogue<Epilogue> finish_row(finish, y);
@@ -176,8 +175,9 @@ struct warp_packed_slices_launch {
   static void multiply(Queue& queue, const device_warp_packed<A, Offset>& a, const V* x, V* y,
                        Epilogue finish) {
     with_one_of<1, 2, 4>(slices_per_warp(queue, a), [&](auto each) {
-      queue.launch("warp_packed_slices", blocks(queue, a), threads_per_block,
-                   warp_packed_slices_kernel<each.value, A, V, Offset, Epilogue>, a.view(), x, y, finish);
+      queue.launch_dependent("warp_packed_slices", blocks(queue, a), threads_per_block,
+                             warp_packed_slices_kernel<each.value, A, V, Offset, Epilogue>, a.view(), x, y,
+                             finish);
     });
   }
 

@@ -88,6 +88,7 @@ __global__ void update_direction_kernel(std::int64_t size, const double* curvatu
                                         const gradient_state* before, gradient_vectors<V> v,
                                         std::int64_t blocks, const double* sums, gradient_state* after) {
   wait_for_prerequisite();
+  trigger_dependent_launch();
   const bool writes_state = blockIdx.x == 0 && threadIdx.x == 0;
   if (!can_advance(*before, *curvature)) {
     if (writes_state) *after = state_without_advance(*before, *curvature);

@@ -251,7 +251,7 @@ void set_up_bench(command& c) {
       R"(The products of each kernel are checked first, as nz check does. A wrong kernel is not timed, and the exit status
 is then 1. The columns, with x and y on the device:
   time        the median of y = A x, and ± half its interquartile range; with more than ± 25 % a row is not called
-              fastest
+              fastest; of calls that follow each other, as in a solver, so that launches on a GPU overlap if they can
   GFLOP/s     two operations per entry
   GB/s        over the compulsory bytes: a value and a 4-byte column per entry, the row offsets, x and y once
   ceiling     GB/s in percent of the bandwidth of reading memory (CPU) or of copying it (other devices); more than
@@ -262,8 +262,8 @@ is then 1. The columns, with x and y on the device:
               CPU with openmp_csr where it runs, else csr_serial; for plan on a GPU with cusparse_csr_alg1
 
 The limit of a matrix is the time of reading its compulsory bytes, from an array of that size which is read again and
-again, so that it lies in the cache that can hold it; on a GPU with the launch. The line below a table says how much of
-it the plan reaches, or our fastest kernel without one. More than 100 % where a kernel moves fewer bytes; less where x is
+again, so that it lies in the cache that can hold it; on a GPU by launches that overlap. The line below a table says how
+much of it the plan reaches, or our fastest kernel without one. More than 100 % where a kernel moves fewer bytes; less where x is
 gathered from far away, which the limit does not count. How fast the device reads is measured once, and kept in
 ~/.cache/nonzero/read_curves.json (or below $XDG_CACHE_HOME); delete the file to measure it again.
 

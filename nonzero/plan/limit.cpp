@@ -76,8 +76,8 @@ read_curve measure_gpu(const std::shared_ptr<device>& on, bool is_replayed) {
   return out;
 }
 
-// The file: {"nonzero_read_curves": 1, "curves": {KEY: [[bytes, seconds], ...]}}.
-constexpr int file_version = 1;
+// The file: {"nonzero_read_curves": 2, "curves": {KEY: [[bytes, seconds], ...]}}.
+constexpr int file_version = 2;
 constexpr const char *version_field = "nonzero_read_curves", *curves_field = "curves";
 constexpr std::uintmax_t most_bytes = 1 << 20;
 

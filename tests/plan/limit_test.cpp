@@ -124,7 +124,7 @@ TEST_F(RememberedReadCurve, IsMeasuredAgainWhereTheFileHoldsSomethingElse) {
   };
   for (const std::string& bad :
        {std::string(), std::string("[[["), std::string("[]"), std::string("{}"),
-        good.substr(0, good.size() / 2), with("\"nonzero_read_curves\": 1", "\"nonzero_read_curves\": 2"),
+        good.substr(0, good.size() / 2), with("\"nonzero_read_curves\": 2", "\"nonzero_read_curves\": 1"),
         with("0.01", "-0.01"), with("0.01", "\"fast\""), with(bytes, "0"), with(bytes, "99999999"),
         with(bytes, "-1")}) {
     SCOPED_TRACE(bad);

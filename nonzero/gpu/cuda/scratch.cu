@@ -102,7 +102,7 @@ cuda_scratch::cuda_scratch(std::shared_ptr<device> on, const gpu::scratch_layout
     : cuda_scratch(std::move(on), layout.bytes(), gpu::sets_to_begin_with(layout.bytes()), {}) {}
 
 cuda_scratch::cuda_scratch(std::shared_ptr<device> on, std::size_t bytes, int sets, attachment attach)
-    : on_(std::move(on)), bytes_(gpu::aligned_up(bytes)), attach_(std::move(attach)) {
+    : on_(std::move(on)), bytes_(bytes), attach_(std::move(attach)) {
   const current_device current(static_cast<const cuda_gpu&>(*on_).number());
   if (sets > 0) make(sets);
 }
@@ -117,11 +117,12 @@ std::uint64_t cuda_scratch::bytes() const {
 /// In one allocation, as each waits for the GPU. Returns the last.
 cuda_scratch::set& cuda_scratch::make(int count) const {
   const any_capture_allowed allowed;
-  const auto memory = std::make_shared<vector<std::byte>>(on_, bytes_ * static_cast<std::size_t>(count));
+  const std::size_t distance = gpu::aligned_up(bytes_);
+  const auto memory = std::make_shared<vector<std::byte>>(on_, distance * static_cast<std::size_t>(count));
   if (bytes_ > 0) static_cast<cuda_gpu&>(*on_).fill_with_zeros(memory->data(), memory->size());
   for (int i = 0; i < count; ++i) {
     auto made = std::make_unique<set>();
-    made->memory = {memory, memory->data() + static_cast<std::size_t>(i) * bytes_};
+    made->memory = {memory, memory->data() + static_cast<std::size_t>(i) * distance};
     if (attach_) made->attached = attach_(made->memory.get());
     sets_.push_back(std::move(made));
   }

@@ -262,10 +262,11 @@ is then 1. The columns, with x and y on the device:
               CPU with openmp_csr where it runs, else csr_serial; for plan on a GPU with cusparse_csr_alg1
 
 The limit of a matrix is the time of reading its compulsory bytes, from an array of that size which is read again and
-again, so that it lies in the cache that can hold it; on a GPU by launches that overlap. The line below a table says how
-much of it the plan reaches, or our fastest kernel without one. More than 100 % where a kernel moves fewer bytes; less where x is
-gathered from far away, which the limit does not count. How fast the device reads is measured once, and kept in
-~/.cache/nonzero/read_curves.json (or below $XDG_CACHE_HOME); delete the file to measure it again.
+again, so that it lies in the cache that can hold it; on a GPU with the launch. The line below a table says how much of
+it the plan reaches, or our fastest kernel without one. More than 100 % where a kernel moves fewer bytes, or on a GPU
+where launches overlap; less where x is gathered from far away, which the limit does not count. How fast the device reads
+is measured once, and kept in ~/.cache/nonzero/read_curves.json (or below $XDG_CACHE_HOME); delete the file to measure it
+again.
 
 Of a folder, all files that end in .mtx, .mtx.gz, .tar.gz or .npz are measured, in alphabetical order. One that
 cannot be read, or holds complex values, is named on standard error and left out.

@@ -50,7 +50,7 @@ template <class A, class Offset, class V = A> struct device_sell {
     auto before = queue.template temporary<std::int64_t>(size(3 * (windows + 1) + 1));
     // A row that is split has a counter, which takes longer than a second round of entries; where there is
     // one anyway, one round each.
-    const split_rule rule{offset{32} * most, longest_segment, offset{threads_per_block} * most};
+    const split_rule rule{offset{32} * most, longest_segment, offset{threads_of_sell} * most};
     queue.launch("sell_slices (windows)", windows + 1, threads_per_block, shape_windows_kernel<A, Offset>,
                  from.view(), windows, most, rule, row.data(), shapes.data(), step.data(), before.data());
     queue.exclusive_sum(before.data(), before.data(), 3 * (windows + 1));
@@ -66,20 +66,19 @@ template <class A, class Offset, class V = A> struct device_sell {
     if (with_segments > in_windows)
       segments = device_segments<V, Offset>(queue, options.on, rows, from.row_begin.data(), rule, nullptr,
                                             with_segments - in_windows);
-    auto segment_step = queue.template temporary<std::int64_t>(size(segments.size() + 1));
-    launch_threads(queue, "sell_slices (segments)", segments.size() + 1, count_segment_steps_kernel<Offset>,
+    auto segment_step = queue.template temporary<std::int64_t>(size(segments.size()));
+    launch_threads(queue, "sell_slices (segments)", segments.size(), count_segment_steps_kernel<Offset>,
                    segments.size(), segments.list(), segment_step.data());
-    if (segments.size() > 0)
-      queue.exclusive_sum(segment_step.data(), segment_step.data(), segments.size() + 1);
+    queue.exclusive_sum(segment_step.data(), segment_step.data(), segments.size());
     const std::int64_t segment_steps = with_steps - with_segments;
     const std::int64_t slices = slices_of_segment * segments.size() + window_slices,
                        steps = segment_steps + window_steps;
     require_fits(from, slices, steps, options.budget);
     slice = vector<sell_slice>(options.on, size(slices));
     auto wide = queue.template temporary<std::int64_t>(size(slices + 1));
-    const slice_source<Offset> source{
-        rows,        windows,       from.row_begin.data(), row.data(),      shapes.data(),
-        step.data(), before.data(), segments.size(),       segments.list(), segment_step.data()};
+    const slice_source<Offset> source{rows,          windows,         from.row_begin.data(), row.data(),
+                                      shapes.data(), step.data(),     before.data(),         segments.size(),
+                                      segment_steps, segments.list(), segment_step.data()};
     launch_threads(queue, "sell_slices (describe)", (slices + 1) * 32, describe_slices_kernel<Offset>, source,
                    slices, cols <= most_narrow_columns, from.col.data(), slice.data(), wide.data());
     std::int64_t wide_steps = 0;
@@ -105,7 +104,10 @@ template <class A, class Offset, class V = A> struct device_sell {
   }
   bool has_wide_slices() const { return upper.size() > 0; }
   /// The segments of long rows have a block each, the other slices a warp each.
-  std::int64_t blocks() const { return blocks_for(static_cast<std::int64_t>(slice.size()) * 32); }
+  std::int64_t blocks() const {
+    constexpr std::size_t warps = threads_of_sell / 32;
+    return static_cast<std::int64_t>((slice.size() + warps - 1) / warps);
+  }
   footprint storage() const {
     return {segments.bytes() + bytes_of(slice, row, col, upper, val), padding_bytes};
   }

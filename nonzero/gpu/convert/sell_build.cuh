@@ -118,9 +118,12 @@ struct rows_of_slice {
   __device__ int lanes() const { return 32 >> lane_class; }
 };
 
+/// Of a block of the multiply. Where launches overlap, the GPU starts a block every 1.3 ns (H200), so that
+/// twice as many blocks would take longer.
+constexpr int threads_of_sell = 512;
 /// A segment of a long row has a block: a slice for each of its warps, of up to 8 entries for each lane.
-constexpr int slices_of_segment = threads_per_block / 32;
-constexpr offset longest_segment = threads_per_block * 8;
+constexpr int slices_of_segment = threads_of_sell / 32;
+constexpr offset longest_segment = threads_of_sell * 8;
 
 /// The entries of a lane of such a segment: the slices differ by at most 1 entry, and the first has the most.
 __device__ inline int lane_entries_of_segment(offset entries) {
@@ -217,13 +220,13 @@ struct slice_of_segment {
   }
 };
 
-/// The steps of all slices of each segment, and a 0 behind the last.
+/// The steps of all slices of each segment.
 template <class Offset>
 __global__ void count_segment_steps_kernel(std::int64_t segments, segment_list<Offset> list,
                                            std::int64_t* __restrict__ steps) {
   const std::int64_t s = thread_in_grid();
-  if (s > segments) return;
-  steps[s] = s < segments ? slices_of_segment * lane_entries_of_segment(list.end[s] - list.begin[s]) : 0;
+  if (s >= segments) return;
+  steps[s] = slices_of_segment * lane_entries_of_segment(list.end[s] - list.begin[s]);
 }
 
 /// Where the rows of each slice are found.
@@ -236,9 +239,9 @@ template <class Offset> struct slice_source {
   const window_shape* shapes;
   const std::uint32_t* step;
   const std::int64_t* before;
-  std::int64_t segments;
+  std::int64_t segments, segment_steps;
   segment_list<Offset> list;
-  const std::int64_t* segment_step;  // as count_segment_steps_kernel writes them, summed up
+  const std::int64_t* segment_step;  // where those of each segment begin; not read where there are none
 
   __device__ std::int64_t segment_slices() const { return segments * slices_of_segment; }
 };
@@ -318,8 +321,8 @@ __global__ void describe_slices_kernel(slice_source<Offset> from, std::int64_t s
     shape.lanes_log = lane_classes - 1 - of.lane_class;
     shape.entries = warp_maximum(mine.count());
     out.first = shape.is_listed ? static_cast<index>(place) : first;
-    out.begin = static_cast<std::uint32_t>(from.segment_step[from.segments] +
-                                           (from.before[window] & steps_mask) + from.step[place]);
+    out.begin = static_cast<std::uint32_t>(from.segment_steps + (from.before[window] & steps_mask) +
+                                           from.step[place]);
   }
   if (!are_narrow) {
     index low = std::numeric_limits<index>::max(), high = -1;

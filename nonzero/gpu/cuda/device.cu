@@ -12,8 +12,11 @@ namespace {
 cudaStream_t native(stream in) { return static_cast<cudaStream_t>(in.handle); }
 
 cuda_properties properties_of(int number) {
+  constexpr int first_that_captures_overlaps = 12030;
   cudaDeviceProp found{};
   require_success(cudaGetDeviceProperties(&found, number), "cudaGetDeviceProperties");
+  int driver = 0;
+  require_success(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   return {found.name,
           found.totalGlobalMem,
           static_cast<std::uint64_t>(found.l2CacheSize),
@@ -21,7 +24,8 @@ cuda_properties properties_of(int number) {
           found.minor,
           found.multiProcessorCount,
           found.maxThreadsPerMultiProcessor,
-          found.sharedMemPerBlockOptin};
+          found.sharedMemPerBlockOptin,
+          found.major >= 9 && std::min(driver, CUDART_VERSION) >= first_that_captures_overlaps};
 }
 
 bool has_pools(int number) {

@@ -166,12 +166,12 @@ class cuda_queue {
                           void (*kernel)(Params...), const Args&... args) {
     start(name, blocks, threads, shared_bytes, false, kernel, args...);
   }
-  /// For a kernel that calls wait_for_prerequisite(): on GPUs that can, it is set up while the launch before
-  /// it still runs, which saves a microsecond or two.
+  /// For a kernel that calls wait_for_prerequisite(): on GPUs that can, its blocks start while the launch
+  /// before it ends, which saves a microsecond or two.
   template <class... Params, class... Args>
   void launch_dependent(const char* name, std::int64_t blocks, int threads, void (*kernel)(Params...),
                         const Args&... args) {
-    start(name, blocks, threads, 0, on_.properties().compute_major >= 9, kernel, args...);
+    start(name, blocks, threads, 0, on_.properties().can_overlap_launches, kernel, args...);
   }
 
   template <class T> cuda_temporary<T> temporary(std::size_t size) { return {on_, in_, size}; }

@@ -83,7 +83,7 @@ __device__ __forceinline__ void finish_segment_of_block(const segment_sums<V>& a
 // and then their x: where the cache holds the matrix, a multiply takes as long as it waits, not as it reads.
 // In a sequence of launches it loads columns and values while the launch before it ends.
 // Columns take 16 bits, counted from the least of the slice, where they are near enough. Longer rows have a
-// block for each segment of 2,048, or of 1,024 if it has several of a small matrix; they come first, as they
+// block for each segment of 4,096, or of 2,048 if it has several of a small matrix; they come first, as they
 // take the longest.
 // Good: what the cache holds; rows of any lengths; graphs whose values are all equal.
 // Bad: columns scattered over a large x, as for every kernel that gathers it.
@@ -93,11 +93,11 @@ __device__ __forceinline__ void finish_segment_of_block(const segment_sums<V>& a
 // Fernández, Garzón 2011 (ELLR-T: several lanes per row). Lanes by row length, 16-bit columns and long rows
 // apart are ours.
 template <int Most, bool HasWide, bool HasValues, class A, class V, class Epilogue>
-__global__ void __launch_bounds__(threads_per_block)
+__global__ void __launch_bounds__(threads_of_sell)
     sell_slices_kernel(sell_view<A, V> a, const V* x, V* y, Epilogue finish) {
   row_epilogue<Epilogue> finish_row(finish, y);
   const int lane = threadIdx.x % 32;
-  const std::uint32_t s = blockIdx.x * (threads_per_block / 32) + threadIdx.x / 32;
+  const std::uint32_t s = blockIdx.x * (threads_of_sell / 32) + threadIdx.x / 32;
   // Which row it is, or how many segments the row has, is loaded while the entries are.
   if (blockIdx.x < a.segments.segments) {  // the whole block
     const sell_slice slice = load_constant(a.slice + s);
@@ -174,7 +174,7 @@ struct sell_slices_launch {
   static void multiply(Queue& queue, const device_sell<A, Offset, V>& a, std::byte* set, const V* x, V* y,
                        Epilogue finish) {
     const auto launch = [&](auto kernel) {
-      queue.launch_dependent("sell_slices", a.blocks(), threads_per_block, kernel, a.view(set), x, y, finish);
+      queue.launch_dependent("sell_slices", a.blocks(), threads_of_sell, kernel, a.view(set), x, y, finish);
     };
     with_one_of<4, 8>(a.most, [&](auto most) {
       with_one_of<0, 1>(a.has_wide_slices(), [&](auto wide) {

@@ -163,7 +163,7 @@ TYPED_TEST(DevicePlan, MeasuresNothingOfWhatTheCacheHolds) {
 
 TYPED_TEST(DevicePlan, OfALargeStencilThatTheCacheHoldsReadsNoColumns) {
   if (this->on_->cache_bytes() < 20 << 20) GTEST_SKIP() << "the cache of this machine does not hold it";
-  auto a = nz::generate::from_spec<TypeParam>("poisson3d:56");  // 8 MiB or more
+  auto a = nz::generate::from_spec<TypeParam>("poisson27:36");  // 8 MiB or more
   for (std::size_t k = 0; k < a.val.size(); ++k) a.val[k] = TypeParam{1} / static_cast<TypeParam>(k + 3);
   EXPECT_EQ(nz::make_plan(nz::place_csr(a, this->on_), {}).kernel(), "warp_packed_slices");
 }
@@ -222,11 +222,14 @@ TYPED_TEST(DevicePlan, MayBeForStepsOfAnyShape) {
 
 TYPED_TEST(DevicePlan, OfAFewShortRowsNeedsNoList) {
   using V = TypeParam;
-  const auto kernel_for = [&](const char* spec) {
-    return nz::make_plan(nz::generate::from_spec<V>(spec), {.on = this->on_}).kernel();
+  const auto kernel_for = [&](const char* spec, std::int64_t multiplies) {
+    const auto a = nz::generate::from_spec<V>(spec);
+    return nz::make_plan(a, {.on = this->on_, .expected_multiplies = multiplies}).kernel();
   };
-  EXPECT_EQ(kernel_for("poisson2d:20"), "csr_vector");
-  EXPECT_EQ(kernel_for("dense_rows:3000:2:1"), "csr_groups");
+  EXPECT_EQ(kernel_for("poisson2d:20", 50), "csr_vector");
+  EXPECT_EQ(kernel_for("dense_rows:3000:2:1", 50), "csr_groups");
+  EXPECT_EQ(kernel_for("poisson2d:20", 200), "sell_slices");
+  EXPECT_EQ(kernel_for("poisson2d:10", 1'000'000), "csr_vector");  // of fewer than 1,000 entries
 }
 
 TYPED_TEST(DevicePlan, OfNothingButRowsIsRight) {

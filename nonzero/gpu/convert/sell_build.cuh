@@ -125,16 +125,22 @@ constexpr int threads_of_sell = 512;
 constexpr int slices_of_segment = threads_of_sell / 32;
 constexpr offset longest_segment = threads_of_sell * 8;
 
-/// The entries of a lane of such a segment: the slices differ by at most 1 entry, and the first has the most.
-__device__ inline int lane_entries_of_segment(offset entries) {
-  const offset of_first = (entries + slices_of_segment - 1) / slices_of_segment;
-  return static_cast<int>((of_first + 31) / 32);
-}
-/// The steps of all slices of a row's segments, which are as long as begin_of_segment says.
+/// How a segment's entries are in its slices: in the first ones, each full but the last.
+struct segment_shape {
+  int lane_entries, slices;  // slices that have entries
+
+  __device__ static segment_shape find(offset entries) {
+    constexpr offset lanes = threads_of_sell;
+    const auto of_lane = static_cast<int>((entries + lanes - 1) / lanes);
+    return {of_lane, static_cast<int>((entries + 32 * of_lane - 1) / (32 * of_lane))};
+  }
+  __device__ int steps() const { return lane_entries * slices; }
+};
+/// The steps of a row's segments, which are as long as begin_of_segment says.
 __device__ inline offset steps_of_segments(offset entries, offset segments) {
   const offset shorter = entries / segments, longer = entries % segments;
-  return slices_of_segment * (longer * lane_entries_of_segment(shorter + 1) +
-                              (segments - longer) * lane_entries_of_segment(shorter));
+  return longer * segment_shape::find(shorter + 1).steps() +
+         (segments - longer) * segment_shape::find(shorter).steps();
 }
 
 // A block for each window of 1,024 rows sorts them by length and finds the slices. To step[p], if a slice
@@ -209,24 +215,13 @@ __global__ void __launch_bounds__(threads_per_block)
   before[2 * (windows + 1) + window] = static_cast<std::int64_t>(segment_steps);
 }
 
-/// The entries of one of these slices, of a segment with entries [begin, end).
-struct slice_of_segment {
-  offset begin, entries;
-
-  __device__ static slice_of_segment find(offset begin, offset end, int slice) {
-    const offset from = begin_of_segment(end - begin, slices_of_segment, slice),
-                 to = begin_of_segment(end - begin, slices_of_segment, slice + 1);
-    return {begin + from, to - from};
-  }
-};
-
-/// The steps of all slices of each segment.
+/// The steps of each segment.
 template <class Offset>
 __global__ void count_segment_steps_kernel(std::int64_t segments, segment_list<Offset> list,
                                            std::int64_t* __restrict__ steps) {
   const std::int64_t s = thread_in_grid();
   if (s >= segments) return;
-  steps[s] = slices_of_segment * lane_entries_of_segment(list.end[s] - list.begin[s]);
+  steps[s] = segment_shape::find(list.end[s] - list.begin[s]).steps();
 }
 
 /// Where the rows of each slice are found.
@@ -268,9 +263,10 @@ __device__ lane_of_slice lane_of_row(const slice_source<Offset>& from, index row
 template <class Offset>
 __device__ lane_of_slice lane_of_segment(const slice_source<Offset>& from, std::int64_t slice, int lane) {
   const std::int64_t segment = slice / slices_of_segment;
-  const auto of = slice_of_segment::find(from.list.begin[segment], from.list.end[segment],
-                                         static_cast<int>(slice % slices_of_segment));
-  return {of.begin, of.entries, lane, 32};
+  const offset begin = from.list.begin[segment], end = from.list.end[segment],
+               each = 32 * segment_shape::find(end - begin).lane_entries,
+               first = begin + slice % slices_of_segment * each;
+  return {first, first >= end ? 0 : first + each < end ? each : end - first, lane, 32};
 }
 
 // A warp for each slice, and one more for the 0 behind the last. Reads the columns to find how far apart they
@@ -298,9 +294,10 @@ __global__ void describe_slices_kernel(slice_source<Offset> from, std::int64_t s
     mine = lane_of_segment(from, s, lane);
     shape.lanes_log = 5;
     out.first = from.list.row[segment];
-    shape.entries = lane_entries_of_segment(from.list.end[segment] - from.list.begin[segment]);
-    out.begin =
-        static_cast<std::uint32_t>(from.segment_step[segment] + s % slices_of_segment * shape.entries);
+    const auto of = segment_shape::find(from.list.end[segment] - from.list.begin[segment]);
+    const auto slice_of_segment = static_cast<int>(s % slices_of_segment);
+    shape.entries = slice_of_segment < of.slices ? of.lane_entries : 0;
+    out.begin = static_cast<std::uint32_t>(from.segment_step[segment] + slice_of_segment * of.lane_entries);
   } else {
     const std::int64_t in_windows = s - from.segment_slices();
     // The last window with no more than that many slices before it.

@@ -124,14 +124,12 @@ __global__ void __launch_bounds__(threads_of_sell)
 
 struct sell_slices_launch {
   /// What the cache holds takes less time in slices than in CSR. Converting takes as long as some dozen
-  /// multiplies save; as some hundreds for small matrices, of fewer entries, or of more where rows are of
-  /// about equal lengths.
+  /// multiplies save, and up to a hundred for small matrices.
   static bool suits_cache(const device_features& a) {
-    constexpr offset fewest = 1 << 15, fewest_even = 1 << 16;
-    constexpr double fewest_multiplies = 50, fewest_of_small = 500;
-    const bool is_even = static_cast<double>(a.row.longest) <= 64 + 4 * a.mean_row();
-    const bool is_small = a.nnz < (is_even ? fewest_even : fewest);
-    return a.fits_cache() && a.multiplies >= (is_small ? fewest_of_small : fewest_multiplies);
+    constexpr offset fewest = 1000, small = 1 << 16;
+    constexpr double fewest_multiplies = 50, fewest_of_small = 100;
+    return a.fits_cache() && a.nnz >= fewest &&
+           a.multiplies >= (a.nnz < small ? fewest_of_small : fewest_multiplies);
   }
 
   /// Where the cache holds x, gathering by slices waits a little less than by rows (H200: 0.93 of the time in

@@ -149,11 +149,11 @@ struct warp_packed_slices_launch {
     prediction out{.bytes = static_cast<double>(a.nnz) * per_entry + a.rows / 32.0 * per_slice,
                    .steps = static_cast<double>(a.row.longest),
                    .passes = passes};
-    // A large matrix of diagonals that the cache holds: with no columns to read it takes less time than in
-    // sell_slices.
-    constexpr double large_bytes = 8 << 20, fewest_multiplies = 100;
-    if (a.fits_cache() && a.csr_bytes >= large_bytes && a.multiplies >= fewest_multiplies &&
-        4 * s.in_diagonals >= 3 * s.entries && s.entries > 0)
+    // A large matrix of many diagonals that the cache holds: with no columns to read it takes less time than
+    // in sell_slices.
+    constexpr double large_bytes = 8 << 20, long_row = 16, fewest_multiplies = 100;
+    if (a.fits_cache() && a.csr_bytes >= large_bytes && a.mean_row() > long_row &&
+        a.multiplies >= fewest_multiplies && 4 * s.in_diagonals >= 3 * s.entries && s.entries > 0)
       out.preference = 6;
     return out;
   }

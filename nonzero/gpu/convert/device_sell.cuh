@@ -50,7 +50,7 @@ template <class A, class Offset, class V = A> struct device_sell {
     auto before = queue.template temporary<std::int64_t>(size(3 * (windows + 1) + 1));
     // A row that is split has a counter, which takes longer than a second round of entries; where there is
     // one anyway, one round each.
-    const split_rule rule{offset{32} * most, longest_segment, offset{threads_of_sell} * most};
+    const split_rule rule{offset{32} * most, longest_segment, offset{lanes_of_segment} * most};
     queue.launch("sell_slices (windows)", windows + 1, threads_per_block, shape_windows_kernel<A, Offset>,
                  from.view(), windows, most, rule, row.data(), shapes.data(), step.data(), before.data());
     queue.exclusive_sum(before.data(), before.data(), 3 * (windows + 1));
@@ -104,9 +104,9 @@ template <class A, class Offset, class V = A> struct device_sell {
   }
   bool has_wide_slices() const { return upper.size() > 0; }
   /// The segments of long rows have a block each, the other slices a warp each.
-  std::int64_t blocks() const {
-    constexpr std::size_t warps = threads_of_sell / 32;
-    return static_cast<std::int64_t>((slice.size() + warps - 1) / warps);
+  std::int64_t blocks(int warps_of_block) const {
+    const auto others = static_cast<std::int64_t>(slice.size()) - slices_of_segment * segments.size();
+    return segments.size() + (others + warps_of_block - 1) / warps_of_block;
   }
   footprint storage() const {
     return {segments.bytes() + bytes_of(slice, row, col, upper, val), padding_bytes};

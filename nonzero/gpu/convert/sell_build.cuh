@@ -118,19 +118,17 @@ struct rows_of_slice {
   __device__ int lanes() const { return 32 >> lane_class; }
 };
 
-/// Of a block of the multiply. Where launches overlap, the GPU starts a block every 1.3 ns (H200), so that
-/// twice as many blocks would take longer.
-constexpr int threads_of_sell = 512;
-/// A segment of a long row has a block: a slice for each of its warps, of up to 8 entries for each lane.
-constexpr int slices_of_segment = threads_of_sell / 32;
-constexpr offset longest_segment = threads_of_sell * 8;
+/// A segment of a long row has so many slices of up to 8 entries for each lane, and a block for them.
+constexpr int slices_of_segment = 16;
+constexpr int lanes_of_segment = 32 * slices_of_segment;
+constexpr offset longest_segment = 8 * lanes_of_segment;
 
 /// How a segment's entries are in its slices: in the first ones, each full but the last.
 struct segment_shape {
   int lane_entries, slices;  // slices that have entries
 
   __device__ static segment_shape find(offset entries) {
-    constexpr offset lanes = threads_of_sell;
+    constexpr offset lanes = lanes_of_segment;
     const auto of_lane = static_cast<int>((entries + lanes - 1) / lanes);
     return {of_lane, static_cast<int>((entries + 32 * of_lane - 1) / (32 * of_lane))};
   }

@@ -63,19 +63,40 @@ __device__ __forceinline__ V sum_of_slice(const sell_view<A, V>& a, const sell_s
   return HasWide && slice.is_wide() ? sum_of_lane<Most, true, HasValues>(a, slice, lane, x)
                                     : sum_of_lane<Most, false, HasValues>(a, slice, lane, x);
 }
-/// The sum of a segment of a long row from those of the lanes of a block, which has a slice for each warp.
-/// `row`, as in segment_list.
-template <class V, class Finish>
-__device__ __forceinline__ void finish_segment_of_block(const segment_sums<V>& a, index row, index segments,
-                                                        V of_lane, Finish& finish) {
-  __shared__ shared_array<V, slices_of_segment> of_warp;
+/// Of a block. Where launches overlap, a GPU starts a block every 1.3 ns (H200), so a multiply has few large
+/// ones. A fused step needs more registers: of large blocks, fewer threads fit a multiprocessor.
+template <class Epilogue> constexpr int warps_of_block = 8;
+template <class V> constexpr int warps_of_block<scale_and_add<V>> = 16;
+
+/// The sum of a slice of a segment, in the warp's first lane.
+template <int Most, bool HasWide, bool HasValues, class A, class V>
+__device__ __forceinline__ V sum_of_segment_slice(const sell_view<A, V>& a, const sell_slice& slice, int lane,
+                                                  const V* x) {
+  V sum = sum_of_slice<Most, HasWide, HasValues>(a, slice, lane, x);
+  if constexpr (Most < 8)
+    if (slice.entries() > Most) sum += sum_of_slice<Most, HasWide, HasValues>(a, slice.after(Most), lane, x);
+  return group_sum<32>(sum);
+}
+/// The block's segment of a long row, a warp for each slice or for two.
+template <int Most, bool HasWide, bool HasValues, int Warps, class A, class V, class Finish>
+__device__ __forceinline__ void sum_segment_of_block(const sell_view<A, V>& a, const V* x, Finish& finish) {
+  static_assert(Warps == slices_of_segment || 2 * Warps == slices_of_segment);
+  __shared__ shared_array<V, slices_of_segment> of_slice;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  of_lane = group_sum<32>(of_lane);
-  if (lane == 0) of_warp[warp] = of_lane;
+  const sell_slice* const mine = a.slice + blockIdx.x * slices_of_segment + warp;
+  const sell_slice slice = load_constant(mine);
+  // How many segments the row has is loaded while the entries are.
+  const index segments = a.segments.segments_of(slice.first);
+  const V sum = sum_of_segment_slice<Most, HasWide, HasValues>(a, slice, lane, x);
+  if (lane == 0) of_slice[warp] = sum;
+  if constexpr (Warps < slices_of_segment) {
+    const V other = sum_of_segment_slice<Most, HasWide, HasValues>(a, load_constant(mine + Warps), lane, x);
+    if (lane == 0) of_slice[warp + Warps] = other;
+  }
   __syncthreads();
   if (warp != 0) return;
-  const V sum = group_sum<slices_of_segment>(lane < slices_of_segment ? of_warp[lane] : V{0});
-  finish_segment(a, std::int64_t{blockIdx.x}, row, segments, sum, finish);
+  const V all = group_sum<slices_of_segment>(lane < slices_of_segment ? of_slice[lane] : V{0});
+  finish_segment(a.segments, std::int64_t{blockIdx.x}, slice.first, segments, all, finish);
 }
 
 // A warp per slice: 32 rows with a lane each, or 16 with two lanes each, … or one, so that no lane has more
@@ -93,25 +114,20 @@ __device__ __forceinline__ void finish_segment_of_block(const segment_sums<V>& a
 // Fernández, Garzón 2011 (ELLR-T: several lanes per row). Lanes by row length, 16-bit columns and long rows
 // apart are ours.
 template <int Most, bool HasWide, bool HasValues, class A, class V, class Epilogue>
-__global__ void __launch_bounds__(threads_of_sell)
+__global__ void __launch_bounds__(32 * warps_of_block<Epilogue>)
     sell_slices_kernel(sell_view<A, V> a, const V* x, V* y, Epilogue finish) {
   row_epilogue<Epilogue> finish_row(finish, y);
+  constexpr int warps = warps_of_block<Epilogue>;
   const int lane = threadIdx.x % 32;
-  const std::uint32_t s = blockIdx.x * (threads_of_sell / 32) + threadIdx.x / 32;
-  // Which row it is, or how many segments the row has, is loaded while the entries are.
-  if (blockIdx.x < a.segments.segments) {  // the whole block
-    const sell_slice slice = load_constant(a.slice + s);
-    const index segments = a.segments.segments_of(slice.first);
-    V sum = sum_of_slice<Most, HasWide, HasValues>(a, slice, lane, x);
-    if constexpr (Most < 8)
-      if (slice.entries() > Most)
-        sum += sum_of_slice<Most, HasWide, HasValues>(a, slice.after(Most), lane, x);
-    finish_segment_of_block(a.segments, slice.first, segments, sum, finish_row);
+  const auto segments = static_cast<std::uint32_t>(a.segments.segments);
+  const std::uint32_t s = segments * slices_of_segment + (blockIdx.x - segments) * warps + threadIdx.x / 32;
+  if (blockIdx.x < segments) {  // the whole block
+    sum_segment_of_block<Most, HasWide, HasValues, warps>(a, x, finish_row);
   } else if (s < a.slices) {  // the whole warp
     const sell_slice slice = load_constant(a.slice + s);
     const int row_in_slice = lane >> slice.lanes_log(), lanes = 1 << slice.lanes_log();
     const bool has_row = lane % lanes == 0 && row_in_slice < slice.rows();
-    index row = slice.first + row_in_slice;
+    index row = slice.first + row_in_slice;  // loaded while the entries are, if it is listed
     if (has_row && slice.is_listed()) row = load_constant(a.row + row);
     V sum = sum_of_slice<Most, HasWide, HasValues>(a, slice, lane, x);
     for (int step = 1; step < lanes; step *= 2) sum += __shfl_down_sync(full_warp, sum, step);
@@ -165,14 +181,16 @@ struct sell_slices_launch {
   static constexpr bool has_mixed_precision = true;
   template <class A, class V, class Offset> using matrix = device_sell<A, Offset, V>;
 
-  static std::int64_t blocks(const auto&, const auto& a) { return a.blocks(); }
+  /// Of a fused step.
+  static std::int64_t blocks(const auto&, const auto& a) { return a.blocks(warps_of_block<void>); }
   static std::int64_t split_rows(const auto& a) { return a.segments.split_rows(); }
 
   template <class Queue, class A, class V, class Offset, class Epilogue>
   static void multiply(Queue& queue, const device_sell<A, Offset, V>& a, std::byte* set, const V* x, V* y,
                        Epilogue finish) {
     const auto launch = [&](auto kernel) {
-      queue.launch_dependent("sell_slices", a.blocks(), threads_of_sell, kernel, a.view(set), x, y, finish);
+      constexpr int warps = warps_of_block<Epilogue>;
+      queue.launch_dependent("sell_slices", a.blocks(warps), 32 * warps, kernel, a.view(set), x, y, finish);
     };
     with_one_of<4, 8>(a.most, [&](auto most) {
       with_one_of<0, 1>(a.has_wide_slices(), [&](auto wide) {

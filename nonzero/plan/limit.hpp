@@ -12,9 +12,9 @@ namespace nz {
 /// How long a device takes at least to read so many bytes: an array that is read again and again, and so lies
 /// in the level of the memory hierarchy that holds it. On a GPU a launch reads it. This is the limit of a
 /// multiply that moves the compulsory bytes, whatever its kernel. It may be passed by a kernel for which the
-/// matrix takes fewer bytes than in CSR, or whose launches overlap. Columns at random do not let a kernel come
-/// near: the limit does not count gathers, as how many of them share a sector depends on the order of the rows
-/// and on the kernel.
+/// matrix takes fewer bytes than in CSR, or whose launches overlap. Columns at random do not let a kernel
+/// come near: the limit does not count gathers, as how many of them share a sector depends on the order of
+/// the rows and on the kernel.
 struct read_curve {
   struct point {
     std::uint64_t bytes = 0;

@@ -143,10 +143,12 @@ __device__ inline offset steps_of_segments(offset entries, offset segments) {
 
 // A block for each window of 1,024 rows sorts them by length and finds the slices. To step[p], if a slice
 // begins with place p, goes the number of steps of the slices before it in the window. To `before` go three
-// arrays, each with a number for every window and a 0: of window w its slices times 2^32 plus their steps;
-// the segments of its long rows plus 2^32 for each split row; the steps of these segments. The block after
-// those of the windows writes the zeros, and behind the last 1 if values are known to differ. Good: any
-// lengths. Traffic: 12 bytes per row with 32-bit offsets. Source: ours.
+// arrays, each with a number for every window and a 0: its slices times 2^32 plus their steps; the segments
+// of its long rows plus 2^32 for each split row; the steps of these segments. The block after those of the
+// windows writes the zeros, and behind the last one 1 if values are known to differ.
+// Good: any lengths.
+// Traffic: 12 bytes per row with 32-bit offsets.
+// Source: ours.
 template <class A, class Offset>
 __global__ void __launch_bounds__(threads_per_block)
     shape_windows_kernel(csr_view<A, Offset> from, std::int64_t windows, int most, split_rule rule,

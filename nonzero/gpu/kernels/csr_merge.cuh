@@ -105,9 +105,9 @@ template <bool FinishesSplitRows, class A, class V, class Offset, class Epilogue
 __global__ void __launch_bounds__(threads_per_block)
     csr_merge_kernel(csr_view<A, Offset> a, const Offset* __restrict__ row_begin, entry_values<A> values,
                      merge_tiles<V, Offset> tiles, const V* x, V* y, Epilogue finish) {
-  wait_for_prerequisite();
   __shared__ shared_array<V, most_items> product;
   __shared__ shared_array<unsigned, threads_per_block> ends;  // for each thread, of its products in sum_rows
+  wait_for_prerequisite();
   if constexpr (!FinishesSplitRows) trigger_dependent_launch();
   const int thread = threadIdx.x;
   const merge_tile<Offset> tile(tiles);

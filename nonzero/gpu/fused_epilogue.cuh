@@ -143,7 +143,8 @@ template <class V> class row_epilogue<scale_and_add<V>> {
 template <class V> class row_epilogue<fused_epilogue<V>> {
  public:
   __device__ row_epilogue(const fused_epilogue<V>& finish, V* y) : finish_(finish), y_(y) {
-    if (finish_.totals == nullptr) trigger_dependent_launch();  // which adds up the blocks' sums
+    // For the launch that adds up the blocks' sums.
+    if (finish_.totals == nullptr && finish_.step.sums() > 0) trigger_dependent_launch();
   }
   __device__ void operator()(V sum, std::int64_t row) { mine_ += measure(sum, row); }
   /// Split row number `split`, which another block may finish the next time: added to this block's sums, it

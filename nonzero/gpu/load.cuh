@@ -45,8 +45,9 @@ template <class T> __device__ __forceinline__ T load_no_l1(const T* from) {
   }
 }
 
-/// Reads a number, or 16 bytes, that no thread writes in this launch. The compiler finds out by itself for a
-/// kernel's own __restrict__ parameters, but not always for what is reached through them.
+/// Reads a number, or 16 bytes, that no thread writes in this launch, nor in an earlier one that may still
+/// run. The compiler finds out by itself for a kernel's own __restrict__ parameters, but not always for what
+/// is reached through them.
 template <class T> __device__ __forceinline__ T load_constant(const T* from) {
   if constexpr (sizeof(T) == 16)
     return std::bit_cast<T>(__ldg(reinterpret_cast<const ulonglong2*>(from)));

@@ -39,6 +39,7 @@ template <class V, class Offset> struct merge_tiles {
   unsigned* done;  // by the tile that a split row begins in: how many blocks have written their sums of it
   std::int64_t tiles;
   std::int64_t starts;  // positions in the list where blocks begin: 1, or listed_at_once
+  bool has_split_rows;
 };
 
 /// A thread per tile, and one for the end of the last, finds where it begins; 1 in `is_split` where that is
@@ -97,7 +98,7 @@ template <class A, class V, class Offset> struct csr_in_tiles : csr_or_one_value
   std::int64_t blocks() const { return (tile_count() + starts() - 1) / starts() * starts(); }
   merge_tiles<V, Offset> tiles(std::byte* set) const {
     return {tile_row.data(), tile_entry.data(), head.in(set), tail.in(set),
-            done.in(set),    tile_count(),      starts()};
+            done.in(set),    tile_count(),      starts(),     splits > 0};
   }
   footprint storage() const {
     return {shared_csr<A, Offset>::storage().bytes + bytes_of(tile_row, tile_entry), 0};

@@ -26,10 +26,11 @@ __device__ inline void trigger_dependent_launch() {
 #endif
 }
 /// In a kernel that is launched by launch_dependent: waits until all earlier launches are done. What they may
-/// write must not be read before; only what the library wrote when the matrix was prepared may be. It must
-/// not be a const __restrict__ parameter, nor read by load_constant: the compiler might read it ahead of the
-/// wait. In every such kernel at least the threads that read or write what other launches do must call it:
-/// the next launch waits for this one, and through it for the launches before.
+/// write must not be read before, must not be a const __restrict__ parameter, and must not be read by
+/// load_constant: the compiler might read it ahead of the wait. A matrix may be read before: its arrays are
+/// complete when it is prepared, and do not change while it is used. Every thread that reads or writes
+/// anything else must call it, and in every grid at least one: the next launch waits for this one, and
+/// through it for those before.
 __device__ inline void wait_for_prerequisite() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

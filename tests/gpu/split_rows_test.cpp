@@ -9,14 +9,17 @@
 
 #include <gtest/gtest.h>
 
+#include <nonzero/gpu/emulator/language_internal.hpp>
 #include <nonzero/gpu/emulator/queue_internal.hpp>
 #include <nonzero/plan/kernels.hpp>
 #include <nonzero/reference/exact.hpp>
+// After the language that it is written in: sorted so by its name.
+#include <nonzero/gpu/kernels/sell_slices.cuh>
 
 #include "tests/battery/battery.hpp"
 #include "tests/gpu/require_gpu.hpp"
 
-// Rows that csr_groups and sell_slices split into segments, of 256 and of 1,024 or 2,048: the last to have
+// Rows that csr_groups and sell_slices split into segments, of 256 and of 2,048 or 4,096: the last to have
 // summed one finishes the row, and which that is must not show. The emulator takes blocks and warps in
 // another order at every launch; a GPU does so by itself.
 namespace {
@@ -48,17 +51,19 @@ template <class A> nz::csr<A> with_split_rows() {
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<index>(i % 7);
   for (std::size_t i = 5; i < lengths.size(); i += 32) lengths[i] = static_cast<index>(513 + i);
   std::size_t at = 700;
-  for (const index length : {256, 257, 512, 513, 2048, 2049, 20'000, 300'000, 511, 65})
+  for (const index length : {256, 257, 512, 513, 2048, 2049, 4096, 4097, 20'000, 300'000, 511, 65})
     lengths[at += 2] = length;
   return rows_of<A>(lengths, 25'000);
 }
 
-/// So many split rows that with the blocks they are more sums than one block adds up, which the blocks alone
-/// are not.
+/// So many split rows that with the blocks they are more sums than one block adds up: 350, each of two blocks
+/// at least in sell_slices.
 template <class A> nz::csr<A> with_many_split_rows() {
-  std::vector<index> lengths(5000);
-  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = i % 6 == 2 ? 2049 : static_cast<index>(i % 3);
-  return rows_of<A>(lengths, 2100);
+  constexpr auto of_two_segments = static_cast<index>(nz::gpu::longest_segment + 1);
+  std::vector<index> lengths(2100);
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    lengths[i] = i % 6 == 2 ? of_two_segments : static_cast<index>(i % 3);
+  return rows_of<A>(lengths, of_two_segments);
 }
 
 template <class HeldIn, class SummedIn, device_kind Kind> struct on {

@@ -54,7 +54,8 @@ template <class A, class Offset, class V = A> struct device_sell {
     queue.launch("sell_slices (windows)", windows + 1, threads_per_block, shape_windows_kernel<A, Offset>,
                  from.view(), windows, most, rule, row.data(), shapes.data(), step.data(), before.data());
     queue.exclusive_sum(before.data(), before.data(), 3 * (windows + 1));
-    // From the sum of the first array on: one copy is faster than one for each of four numbers.
+    // From the sum of the first array on: for up to some ten million rows one copy is faster than one for
+    // each of four numbers.
     const auto sums = queue.read_array(before.data() + windows, size(2 * windows + 4));
     const std::int64_t in_windows = sums.front(), with_segments = sums[size(windows + 1)],
                        with_steps = sums[size(2 * (windows + 1))], differ = sums.back();

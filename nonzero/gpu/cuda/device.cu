@@ -11,12 +11,21 @@ namespace {
 
 cudaStream_t native(stream in) { return static_cast<cudaStream_t>(in.handle); }
 
-cuda_properties properties_of(int number) {
-  constexpr int first_that_captures_overlaps = 12030;
-  cudaDeviceProp found{};
-  require_success(cudaGetDeviceProperties(&found, number), "cudaGetDeviceProperties");
+/// Whether launches may overlap: only what is compiled for compute capability 9.0 or later waits for the
+/// launches before, and only CUDA 12.3 can capture such launches.
+bool can_overlap_launches(const cudaDeviceProp& gpu) {
+  constexpr int compiled_for[] = {__CUDA_ARCH_LIST__}, first_that_waits = 900, first_that_captures = 12030;
   int driver = 0;
   require_success(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  const int capability = 100 * gpu.major + 10 * gpu.minor;
+  const bool waits = std::ranges::any_of(
+      compiled_for, [=](int one) { return first_that_waits <= one && one <= capability; });
+  return waits && std::min(driver, CUDART_VERSION) >= first_that_captures;
+}
+
+cuda_properties properties_of(int number) {
+  cudaDeviceProp found{};
+  require_success(cudaGetDeviceProperties(&found, number), "cudaGetDeviceProperties");
   return {found.name,
           found.totalGlobalMem,
           static_cast<std::uint64_t>(found.l2CacheSize),
@@ -25,7 +34,7 @@ cuda_properties properties_of(int number) {
           found.multiProcessorCount,
           found.maxThreadsPerMultiProcessor,
           found.sharedMemPerBlockOptin,
-          found.major >= 9 && std::min(driver, CUDART_VERSION) >= first_that_captures_overlaps};
+          can_overlap_launches(found)};
 }
 
 bool has_pools(int number) {

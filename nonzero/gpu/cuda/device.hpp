@@ -17,7 +17,7 @@ struct cuda_properties {
   int multiprocessors = 0;
   int threads_per_multiprocessor = 0;  // that can be resident at once
   std::size_t shared_bytes = 0;        // that a block may have, if its kernel asks for them
-  bool can_overlap_launches = false;   // compute capability 9 and CUDA 12.3, which can capture such launches
+  bool can_overlap_launches = false;   // with compute capability 9 and CUDA 12.3, if it is built for both
 };
 
 /// The GPUs that CUDA sees, in its order: place i is device i. Empty where there is no GPU, no driver (or

@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(threads_per_block)
   __shared__ shared_array<V, most_items> product;
   __shared__ shared_array<unsigned, threads_per_block> ends;  // for each thread, of its products in sum_rows
   wait_for_prerequisite();
-  if constexpr (!FinishesSplitRows) trigger_dependent_launch();
+  if (!FinishesSplitRows && tiles.has_split_rows) trigger_dependent_launch();  // which finishes them
   const int thread = threadIdx.x;
   const merge_tile<Offset> tile(tiles);
   ends[thread] = 0;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ namespace {
 class SequencesOnGpu : public OnGpu {};
 
 constexpr int steps = 200;
+constexpr int few_steps = 8, times = 10;  // of products without a term in y, before they become too small
 
 /// One over the largest row sum: products by it do not grow.
 double scale_of(const nz::csr<double>& a) {
@@ -49,18 +51,28 @@ struct sequence {
         y(on, x0),
         in(on) {}
 
-  void multiply(const nz::vector<double>& from, nz::vector<double>& to) {
-    ready->multiply(scale, from, 0.0, to, in);
+  void multiply(const nz::vector<double>& from, nz::vector<double>& to, double beta = 0) {
+    ready->multiply(scale, from, beta, to, in);
   }
-  /// The result of a body that begins with x0 in x and leaves its result there.
+  /// The result of a body that begins with x0 in x and y, and leaves its result in x.
   std::vector<double> run(const std::function<void()>& body) {
     x.copy_from(x0, in);
+    y.copy_from(x0, in);
     body();
     return x.to_host(in);
   }
   void multiply_in_turns(bool waits) {
     for (int step = 0; step < steps; ++step) {
-      multiply(x, y);
+      multiply(x, y, 0.5);
+      std::swap(x, y);
+      if (waits) in.synchronize();
+    }
+  }
+  /// The same with a fused step; the sum of the last is in `sums`.
+  void step_in_turns(bool waits, nz::vector<double>& sums) {
+    const nz::fused_step<double> step{.alpha = scale, .measure = {{nz::measured::squared_distance}}};
+    for (int i = 0; i < few_steps; ++i) {
+      ready->apply(x, step, y, sums, in);
       std::swap(x, y);
       if (waits) in.synchronize();
     }
@@ -70,7 +82,7 @@ struct sequence {
     const auto wait = [&] {
       if (waits) in.synchronize();
     };
-    for (int step = 0; step < steps; ++step) {
+    for (int step = 0; step < few_steps; ++step) {
       multiply(x, y);
       wait();
       ASSERT_CUDA(cudaMemcpyAsync(x.data(), y.data(), y.bytes(), cudaMemcpyDeviceToDevice, native(in)));
@@ -90,7 +102,7 @@ std::vector<nz::csr<double>> matrices_for(const nz::kernel_row& kernel) {
     return out;
   }
   out.push_back(nz::generate::uniform<double>(2000, 2000, 9));
-  out.push_back(nz::generate::dense_rows<double>(4000, 5, 3));
+  out.push_back(nz::generate::dense_rows<double>(6000, 5, 3));  // split by every kernel that splits rows
   out.push_back(nz::generate::rmat<double>(14, 8));
   out.push_back(nz::generate::poisson_2d<double>(400, 400));
   return out;
@@ -121,7 +133,20 @@ TEST_F(SequencesOnGpu, EachMultiplySeesWhatTheOneBeforeWrote) {
 TEST_F(SequencesOnGpu, MultipliesAndCopiesSeeWhatTheOthersWrote) {
   for_each_sequence(on, [](sequence& s) {
     const auto expected = s.run([&] { s.multiply_and_copy(true); });
-    EXPECT_EQ(s.run([&] { s.multiply_and_copy(false); }), expected);
+    for (int again = 0; again < times; ++again)
+      EXPECT_EQ(s.run([&] { s.multiply_and_copy(false); }), expected);
+  });
+}
+
+TEST_F(SequencesOnGpu, EachStepSeesWhatTheOneBeforeWrote) {
+  for_each_sequence(on, [](sequence& s) {
+    nz::vector<double> sums(s.x.where(), std::vector<double>{0.0});
+    const auto expected = s.run([&] { s.step_in_turns(true, sums); });
+    const auto expected_sum = sums.to_host(s.in);
+    for (int again = 0; again < times; ++again) {
+      EXPECT_EQ(s.run([&] { s.step_in_turns(false, sums); }), expected);
+      EXPECT_EQ(sums.to_host(s.in), expected_sum);
+    }
   });
 }
 
